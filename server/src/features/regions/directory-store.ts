@@ -117,6 +117,19 @@ export async function findCells(db: Reader, kind: CellKind, keys: readonly strin
   return REGION_CELLS.authenticOf(db, rows);
 }
 
+/** The elements of a set that a region added and has not removed. */
+export async function elementsOf(db: Reader, kind: CellKind, origin: string): Promise<CellRow[]> {
+  const rows = await db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('kind', '=', kind)
+    .where('origin', '=', origin)
+    .where('is_removed', '=', 0)
+    .execute();
+  return REGION_CELLS.authenticOf(db, rows);
+}
+
 /** The register of a tenant's primary region. A forged row throws: taken for missing, it would let every region change the tenant. */
 export async function findPrimary(db: Reader, tenantId: string): Promise<CellRow | undefined> {
   const query = db

@@ -9,9 +9,11 @@ import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
 import { MINUTE_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
 import { type Operation, tagOf, valueText } from './crdt/operation.ts';
 import { Directory, RefusedBatch, type SyncProblem } from './directory.ts';
-import { findPrimary } from './directory-store.ts';
+import { deleteExpiredCells, findCells, findPrimary } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
 import { PUSHED_AHEAD_MAX } from './schemas.ts';
 
@@ -221,6 +223,33 @@ onBothDatabases('the directory', (database) => {
     await pull([], beyond.seq - 1);
     assert.deepEqual(await eu.merge([beyond]), ['merged']);
     await pull([], beyond.seq);
+  });
+
+  test('a removed key is forgotten once it would have expired, and nobody brings it back', async () => {
+    const { database: rows, clock } = service.app.kernel;
+    const verifies_until = clock.now() + MINUTE_MS;
+    const value = { issuer: 'urn:x', jwk: '{}', verifies_until };
+    await rows.transaction((tx) => eu.write(tx, { kind: 'public_key', key: 'kid_1', value }));
+    const cells = async () => {
+      const found = (await eu.delta(new Map(), 1000)).operations;
+      return found.filter(({ key }) => key === 'kid_1');
+    };
+    const [added] = await cells();
+    await rows.transaction((tx) => eu.remove(tx, added === undefined ? [] : [added]));
+    const [removed] = await cells();
+    assert.deepEqual([removed?.isRemoved, removed?.tag], [true, added?.tag]);
+    const expired = signed({
+      kind: 'revoked_token',
+      key: 'token_1',
+      value: valueText('revoked_token', { tenant_id: 'tenant_1', expires_at: verifies_until }),
+    });
+    service.clock.advance(EXPIRED_KEPT_MS + 2 * MINUTE_MS);
+    const cutoff = (clock.now() - EXPIRED_KEPT_MS) as Cutoff;
+    assert.ok((await rows.transaction((tx) => deleteExpiredCells(tx, cutoff, 10))) > 0);
+    assert.deepEqual(await cells(), []);
+    await pull([expired], expired.seq);
+    assert.deepEqual(await findCells(rows.read, 'revoked_token', ['token_1']), []);
+    assert.equal((await eu.vector()).get('us'), expired.seq, 'it is not sent again');
   });
 
   test('writes and merges at the same time lose nothing, and their numbers grow', async () => {

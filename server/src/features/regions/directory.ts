@@ -4,7 +4,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { DirectoryDigest } from './crdt/digest.ts';
 import { isTooFarAhead, nextStamp, stampAfter } from './crdt/hybrid-clock.ts';
-import { cellId, isConflict, winner } from './crdt/merge.ts';
+import { cellId, expiryOfCell, isConflict, isForgotten, winner } from './crdt/merge.ts';
 import {
   type CellKind,
   type CellValues,
@@ -12,6 +12,7 @@ import {
   malformation,
   type Operation,
   parsedValue,
+  removalText,
   tagOf,
   valueText,
 } from './crdt/operation.ts';
@@ -100,10 +101,10 @@ export class Directory {
   }
 
   /** Removes elements of a set, each by the tag of its addition. */
-  async remove(tx: Tx, kind: CellKind, elements: readonly { key: string; tag: string }[]): Promise<void> {
+  async remove(tx: Tx, elements: readonly Operation[]): Promise<void> {
     await this.#append(
       tx,
-      elements.map(({ key, tag }) => ({ kind, key, value: '', removes: tag })),
+      elements.map((element) => ({ kind: element.kind, key: element.key, ...removalOf(element) })),
     );
   }
 
@@ -148,11 +149,12 @@ export class Directory {
     return rows.at(-1)?.seq ?? null;
   }
 
-  async #again(tx: Tx, { kind, cell_key: key, tag, value, is_removed }: store.CellRow): Promise<void> {
-    const isRemoved = is_removed === 1;
+  async #again(tx: Tx, row: store.CellRow): Promise<void> {
+    const operation = store.operationOf(row);
+    const { kind, key, tag, value, isRemoved } = operation;
     // An element of a set is identified by the operation that added it, so it is added anew.
     if (!isRemoved) await this.#append(tx, [{ kind, key, value, removes: null }]);
-    if (tag !== '') await this.#append(tx, [{ kind, key, value: '', removes: tag }]);
+    if (tag !== '') await this.#append(tx, [{ kind, key, ...removalOf(operation) }]);
   }
 
   /**
@@ -212,11 +214,13 @@ export class Directory {
 
   /** Returns the operations that changed something. */
   async #apply({ accepted, pushed, reached }: Merging): Promise<Operation[]> {
+    const now = this.#clock.now();
+    const living = accepted.filter((operation) => !isForgotten(operation, now));
     // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
-    const changing = await this.#winners(this.#database.read, accepted);
+    const changing = await this.#winners(this.#database.read, living);
     const known = await store.readVector(this.#database.read);
     const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
-    if (changing.length > 0 || isAhead) await this.#commit({ accepted, pushed, reached }, changing);
+    if (changing.length > 0 || isAhead) await this.#commit({ accepted: living, pushed, reached }, changing);
     this.#noteSeen(accepted);
     return changing;
   }
@@ -363,6 +367,13 @@ export class Directory {
     const operation = store.operationOf(row) as Operation & { kind: K };
     return { origin: row.origin, ms: row.ms, value: parsedValue(operation) };
   }
+}
+
+/** The removal of an element of a set, or the same removal again. */
+function removalOf(element: Operation): { value: string; removes: string } {
+  const expiresAt = expiryOfCell(element);
+  if (expiresAt === null) throw new Error('only an element of a set that expires can be removed');
+  return { value: removalText(expiresAt), removes: element.tag };
 }
 
 /** The tenants whose requests must be checked again: their primary region changed, or one of their tokens was revoked. */

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import { jwtVerify } from 'jose';
+import { decodeProtectedHeader, jwtVerify } from 'jose';
 import type { RevokedToken } from '../../kernel/integrity/row-changes.ts';
 import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
 import { MINUTE_MS } from '../../kernel/platform/clock.ts';
@@ -108,27 +108,24 @@ export class Homes implements Regions {
 
   /** The claims of a token that another region's key signed, unless it was revoked. */
   async foreignToken(jwt: string): Promise<ForeignToken | null> {
-    let issuer: string | undefined;
+    for (const key of await this.#publicKeys(jwt)) {
+      const found = await this.#verified(jwt, key);
+      if (found !== null) return (await this.isRevoked(found.tokenId)) ? null : found;
+    }
+    return null;
+  }
+
+  async #verified(jwt: string, { issuer, jwk }: PublicKey): Promise<ForeignToken | null> {
     try {
-      const { payload } = await jwtVerify(
-        jwt,
-        async ({ kid }) => {
-          const key = await this.#publicKey(kid ?? '');
-          if (key === undefined) throw new UnknownKey();
-          issuer = key.issuer;
-          return createPublicKey({ key: JSON.parse(key.jwk), format: 'jwk' });
-        },
-        {
-          algorithms: ['EdDSA'],
-          typ: 'JWT',
-          currentDate: new Date(this.#kernel.clock.now()),
-          requiredClaims: ['jti', 'sub', 'exp', 'iat'],
-        },
-      );
-      const { jti, sub, tid, iss } = payload;
-      if (iss !== issuer || typeof tid !== 'string') return null;
-      if (await this.isRevoked(String(jti))) return null;
-      return { tenantId: tid, tokenId: String(jti), subject: String(sub) };
+      const { payload } = await jwtVerify(jwt, createPublicKey({ key: JSON.parse(jwk), format: 'jwk' }), {
+        algorithms: ['EdDSA'],
+        typ: 'JWT',
+        issuer,
+        currentDate: new Date(this.#kernel.clock.now()),
+        requiredClaims: ['jti', 'sub', 'exp', 'iat'],
+      });
+      const { jti, sub, tid } = payload;
+      return typeof tid === 'string' ? { tenantId: tid, tokenId: String(jti), subject: String(sub) } : null;
     } catch (error) {
       // An invalid token is nobody's. Its problem is told by the check that this one follows.
       if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null;
@@ -136,11 +133,21 @@ export class Homes implements Regions {
     }
   }
 
-  /** One key, by its id: anybody can send a token that names any, so it must not cost a list of all. */
-  async #publicKey(kid: string): Promise<{ issuer: string; jwk: string } | undefined> {
+  /**
+   * The keys with the id that a token names, the last one of each region: a region that publishes a key with the id of another region's must not
+   * make that one useless. Anybody can send a token that names any id, so it must not cost a list of all.
+   */
+  async #publicKeys(jwt: string): Promise<PublicKey[]> {
+    const kid = keyIdOf(jwt);
+    if (kid === null) return [];
     const rows = await findCells(this.#kernel.database.read, 'public_key', [kid]);
-    const operations = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
-    return operations.map(parsedValue).find(({ verifies_until }) => verifies_until > this.#kernel.clock.now());
+    const elements = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
+    const latest = new Map(elements.sort((a, b) => a.seq - b.seq).map((one) => [one.origin, parsedValue(one)]));
+    return [...latest]
+      .filter(
+        ([origin, { verifies_until }]) => this.urlOf(origin) !== null && verifies_until > this.#kernel.clock.now(),
+      )
+      .map(([, key]) => key);
   }
 
   async isRevoked(tokenId: string): Promise<boolean> {
@@ -157,6 +164,16 @@ export class Homes implements Regions {
   }
 }
 
-class UnknownKey extends Error {
-  readonly code = 'ERR_JWKS_NO_MATCHING_KEY';
+interface PublicKey {
+  issuer: string;
+  jwk: string;
+}
+
+function keyIdOf(jwt: string): string | null {
+  try {
+    return decodeProtectedHeader(jwt).kid ?? null;
+  } catch {
+    // What is no token names no key.
+    return null;
+  }
 }

@@ -1,11 +1,9 @@
 import type { RegionConfig } from '../../kernel/platform/config.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { isElement } from './crdt/merge.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { activePromotions, type CellRow, findCells, listCells, operationOf } from './directory-store.ts';
+import { activePromotions, type CellRow, elementsOf, findCells, listCells, operationOf } from './directory-store.ts';
 
-const KEYS_MAX = 1000;
 const HEADS_AT_ONCE = 200;
 const SIGNED_AT_ONCE = 1000;
 
@@ -35,8 +33,7 @@ export class Publication {
   async #publishKeys(): Promise<void> {
     const { database, signingKeys } = this.#kernel;
     const keys = await signingKeys.publicKeys();
-    const cells = (await listCells(database.read, 'public_key', '', KEYS_MAX)).map(operationOf).filter(isElement);
-    const own = cells.filter(({ origin }) => origin === this.#config.name);
+    const own = (await elementsOf(database.read, 'public_key', this.#config.name)).map(operationOf);
     const known = new Set(own.map(({ key }) => key));
     const added = keys.filter(({ kid }) => !known.has(kid));
     const removed = own.filter(({ key }) => !keys.some(({ kid }) => kid === key));
@@ -48,7 +45,7 @@ export class Publication {
         value: { issuer, jwk, verifies_until: verifiesUntil },
       }));
       await this.#directory.write(tx, ...writes);
-      await this.#directory.remove(tx, 'public_key', removed);
+      await this.#directory.remove(tx, removed);
     });
   }
 

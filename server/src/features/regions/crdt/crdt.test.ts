@@ -10,6 +10,7 @@ import {
   isSetKind,
   malformation,
   type Operation,
+  removalText,
   stampOf,
   tagOf,
   type UnsignedOperation,
@@ -43,8 +44,10 @@ class Region {
   }
 
   removeAll(key: string, at: number): void {
-    const seen = [...this.cells.values()].filter((cell) => cell.key === key && isElement(cell));
-    for (const { kind, tag } of seen) this.#add({ kind, key, tag, isRemoved: true, value: '' }, ++this.#seq, at);
+    const isOwn = ({ tag }: UnsignedOperation) => tag.startsWith(`${this.name}:`);
+    const seen = [...this.cells.values()].filter((cell) => cell.key === key && isElement(cell) && isOwn(cell));
+    for (const { kind, tag } of seen)
+      this.#add({ kind, key, tag, isRemoved: true, value: removalText(NOW) }, ++this.#seq, at);
   }
 
   #add(what: Pick<UnsignedOperation, 'kind' | 'key' | 'tag' | 'isRemoved' | 'value'>, seq: number, at: number): void {
@@ -193,15 +196,12 @@ test('an addition that a removal has not seen stays', () => {
   const [ap, eu] = [new Region('ap', 0), new Region('eu', 0)];
   const value = { issuer: 'urn:x', jwk: '{}', verifies_until: NOW };
   ap.write('public_key', 'k1', value, NOW);
-  eu.pull(ap, false, false);
-  eu.removeAll('k1', NOW + 1);
+  ap.removeAll('k1', NOW + 1);
   ap.write('public_key', 'k1', value, NOW);
+  eu.write('public_key', 'k1', value, NOW);
   resync([ap, eu]);
   const elements = [...ap.cells.values()].filter(isElement);
-  assert.deepEqual(
-    elements.map(({ tag }) => tag),
-    ['ap:2'],
-  );
+  assert.deepEqual(elements.map(({ tag }) => tag).sort(), ['ap:3', 'eu:1']);
 });
 
 test('stamps of a region only grow, whatever its clock does, and equal times are decided by the region', () => {
@@ -287,6 +287,10 @@ test('a malformed operation is named', () => {
     [{ key: 'a b' }, /key/],
     [{ tag: 'eu:1' }, /tag/],
     [{ isRemoved: true }, /set/],
+    [{ kind: 'public_key', tag: 'us:1', isRemoved: true, value: '{"expires_at":1}' }, /the region that added it/],
+    [{ kind: 'public_key', tag: 'eu:1', isRemoved: true, value: '' }, /value/],
+    [{ kind: 'public_key', tag: 'eu:1', isRemoved: true, value: '{"expires_at":01}' }, /value/],
+    [{ kind: 'public_key', tag: 'eu:1', isRemoved: true, value: '{"expires_at":99999999999999999}' }, /value/],
     [{ value: '{"name": "acme"}' }, /value/],
     [{ value: '{"name":"acme","more":1}' }, /value/],
     [{ value: '{"name":""}' }, /value/],

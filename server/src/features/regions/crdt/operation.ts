@@ -11,7 +11,7 @@ export interface CellValues {
   head: { seq: number; hash: string; at: number };
   /** Last writer wins, by region: as of when the heads of all its tenants are published. */
   published: { at: number };
-  /** An observed-remove set: the public keys that verify the tokens of a region. */
+  /** An observed-remove set: the public keys that verify the tokens of a region. Only the region that added one removes it. */
   public_key: { issuer: string; jwk: string; verifies_until: number };
   /** A grow-only set: tokens that were revoked before they expired. */
   revoked_token: { tenant_id: string; expires_at: number };
@@ -30,7 +30,7 @@ export interface Operation {
   /** For a set: identifies one addition, so that a removal only removes what it has seen. Empty elsewhere. */
   readonly tag: string;
   readonly isRemoved: boolean;
-  /** JSON. */
+  /** JSON: what the kind holds, or the end of a removal. */
   readonly value: string;
   /** Base64. */
   readonly signature: string;
@@ -100,7 +100,9 @@ export function malformation(operation: Operation): string | null {
   if (!Object.hasOwn(KINDS, kind)) return 'the kind is unknown';
   if (!KEY_FORM.test(key)) return 'the key is malformed';
   if (KINDS[kind].isSet ? !TAG_FORM.test(tag) : tag !== '') return 'the tag is malformed';
-  if (isRemoved) return KINDS[kind].isSet && value === '' ? null : 'only an element of a set can be removed';
+  if (isRemoved && !KINDS[kind].isSet) return 'only an element of a set can be removed';
+  if (isRemoved && !tag.startsWith(`${origin}:`)) return 'an element of a set is removed by the region that added it';
+  if (isRemoved) return isValidRemoval(value) ? null : 'the value is malformed';
   if (KINDS[kind].isSet && tag !== tagOf(operation)) return 'the tag of an addition names another operation';
   if (!isValidValue(kind, value)) return 'the value is malformed';
   if (kind === 'published' && key !== origin) return 'a region publishes its own heads';
@@ -126,6 +128,20 @@ export function tagOf({ origin, seq }: Pick<Operation, 'origin' | 'seq'>): strin
 export function valueText<K extends CellKind>(kind: K, value: CellValues[K]): string {
   const fields = value as unknown as Record<string, unknown>;
   return JSON.stringify(Object.fromEntries(FIELDS[kind].map((field) => [field, fields[field]])));
+}
+
+/** A removal says when nobody needs to know of it any more, because what it removes means nothing from then on. */
+export function removalText(expiresAt: number): string {
+  return JSON.stringify({ expires_at: expiresAt });
+}
+
+export function expiryOfRemoval(text: string): number {
+  return (JSON.parse(text) as { expires_at: number }).expires_at;
+}
+
+function isValidRemoval(text: string): boolean {
+  const [, expiresAt] = /^\{"expires_at":(\d{1,16})\}$/.exec(text) ?? [];
+  return expiresAt !== undefined && isWhole(Number(expiresAt)) && removalText(Number(expiresAt)) === text;
 }
 
 function isValidValue(kind: CellKind, text: string): boolean {
