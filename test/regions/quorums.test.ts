@@ -43,16 +43,16 @@ onBothDatabases('quorums of regions', (database) => {
   });
   after(() => regions.close());
 
-  test('each node of a region has a lease of its own', {
-    skip: database === 'sqlite' && 'SQLite has one node',
-  }, async () => {
+  const eachNodeHasItsOwn = async () => {
     const isolated = await regions.startIsolatedNode('eu', NAMES);
     const options = { token: tenant.owner.token, body: { name: uniqueName('group') } };
     const answer = await call(isolated.url, 'POST', '/v1/groups', options);
     assert.deepEqual([answer.status, answer.body.error.code], [503, 'UNAVAILABLE']);
     assert.equal((await call(isolated.url, 'GET', '/v1/groups', { token: tenant.owner.token })).status, 200);
     assert.equal(await write('eu'), 201, 'a node that reaches the others goes on');
-  });
+  };
+  // On SQLite there is one node.
+  if (database === 'postgres') test('each node of a region has a lease of its own', eachNodeHasItsOwn);
 
   test('a region that was only told of a promotion passes it on to the former region', async () => {
     // us can tell ap, and nothing else of it arrives anywhere.

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/platform/clock.ts';
+import { yielder } from '../../kernel/platform/yielding.ts';
 import type { Database, Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
@@ -24,6 +25,8 @@ import { SeenPrimaries } from './seen-primaries.ts';
 
 /** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
 const SEQS_PER_MS = 1000;
+/** Verifying a signature takes as long as reading so many entries of a log. */
+const ENTRIES_PER_SIGNATURE = 50;
 
 export type SyncProblem = 'malformed' | 'unknown_origin' | 'bad_signature' | 'clock_ahead' | 'too_many_pushed';
 
@@ -188,10 +191,12 @@ export class Directory {
     const pushed: Operation[] = [];
     const held = new Set<string>();
     let problem: RefusedBatch | null = null;
+    const yieldAfter = yielder(SYSTEM_TENANT);
     // A region that was removed from the configuration has no say any more, whoever passes on what it wrote.
     const hasSay = ({ origin }: Operation) => !REGION_NAME.test(origin) || this.#identity.isKnownRegion(origin);
     for (const operation of page.operations.filter(hasSay).sort(byOriginAndSeq)) {
       const { origin, kind } = operation;
+      await yieldAfter(ENTRIES_PER_SIGNATURE);
       const found = this.#problemInPage(from, operation);
       if (found !== null) {
         held.add(origin);

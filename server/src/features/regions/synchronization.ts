@@ -65,12 +65,13 @@ export class Synchronization {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      let isComplete = true;
       try {
-        await this.round();
+        isComplete = await this.round();
       } catch (error) {
         this.#log.warn({ err: error }, 'synchronizing with other regions failed; retrying');
       }
-      await sleep(ROUND_MS, undefined, { signal }).catch(() => {});
+      if (isComplete) await sleep(ROUND_MS, undefined, { signal }).catch(() => {});
     }
   }
 
@@ -79,29 +80,35 @@ export class Synchronization {
     this.#received.clear();
   }
 
-  /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
-  async round(): Promise<void> {
+  /**
+   * Publishes what changed here, pulls from every other region at the same time, and continues promotions. Returns whether that was all; if not, the
+   * next round follows at once.
+   */
+  async round(): Promise<boolean> {
     const { config, promotions, kernel, publication } = this.#parts;
     if (kernel.time.elapsed() - this.#publishedAt >= PUBLISH_MS) {
       this.#publishedAt = kernel.time.elapsed();
       await publication.publish();
     }
-    await Promise.all(config.peers.map((peer) => this.#contact(peer)));
+    const pulls = await Promise.all(config.peers.map((peer) => this.#contact(peer)));
     await promotions.advance();
+    return pulls.every((isComplete) => isComplete);
   }
 
-  async #contact(peer: RegionPeer): Promise<void> {
+  /** Returns false if there is more to pull. */
+  async #contact(peer: RegionPeer): Promise<boolean> {
     const { contacts, kernel } = this.#parts;
     try {
       const confirmedAt = contacts.elapsed();
       const pulled = await this.#pull(peer);
       // What is left may say that another region has taken over, so this is no contact yet.
-      if (pulled === null) return;
+      // What was left out is pulled again from the beginning, which must not become a busy loop.
+      if (pulled === null) return (this.#held.get(peer.name) ?? '') !== '';
       this.#warnIfShorter(peer, pulled.leaseMs);
       contacts.noteComplete(peer.name, { confirmedAt, ...pulled });
       if (this.#failing.delete(peer.name)) this.#log.info({ region: peer.name }, 'a region can be reached again');
     } catch (error) {
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return true;
       const problem = (error as Error).message;
       if (this.#failing.get(peer.name) !== problem)
         this.#log.warn(
@@ -110,6 +117,7 @@ export class Synchronization {
         );
       this.#failing.set(peer.name, problem);
     }
+    return true;
   }
 
   /** Until the lengths are equal, the shorter one counts, and 0 is the shortest. */
@@ -158,6 +166,7 @@ export class Synchronization {
       if (problem !== null) throw problem;
       return lease_ms;
     }
+    this.#noteHeld(peer, held);
     return null;
   }
 
