@@ -136,6 +136,11 @@ onBothDatabases('the directory', (database) => {
     assert.equal((await three.cell(rows.read, 'primary', 'tenant_promoted'))?.origin, 'ap');
     assert.equal((await three.vector()).get('ap') ?? 0, 0, 'what was left out is still to be pulled');
 
+    const next = byAp({ key: 'tenant_next' });
+    const again = await three.mergePage('us', { operations: [next], pushed: [] }, own.seq, held);
+    assert.deepEqual([[...again.held], await name('tenant_next')], [['ap'], null], 'in the next page neither');
+    assert.equal((await three.vector()).get('ap') ?? 0, 0);
+
     const unsigned = { ...byAp({ key: 'tenant_u' }), signature: 'AAAA' };
     assert.deepEqual(await page(unsigned), { held: new Set(['ap']), problem: null });
     const lost = await page({ ...byAp({ kind: 'primary', key: 'tenant_u', value }), signature: 'AAAA' });

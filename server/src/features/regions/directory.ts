@@ -140,13 +140,19 @@ export class Directory {
    */
   async signAgain(after: number, limit: number): Promise<number | null> {
     const rows = await store.cellsOfOrigin(this.#database.read, this.region, after, limit);
-    const isStale = (row: store.CellRow) => !this.#identity.isSignedWithOwnKey(store.operationOf(row));
-    if (rows.some(isStale)) {
+    const stale = new Set<string>();
+    const yieldAfter = yielder(SYSTEM_TENANT);
+    for (const row of rows) {
+      await yieldAfter(ENTRIES_PER_SIGNATURE);
+      if (!this.#identity.isSignedWithOwnKey(store.operationOf(row))) stale.add(row.signature);
+    }
+    if (stale.size > 0) {
       await this.#database.transaction(async (tx) => {
         await store.lockClock(tx, this.region);
         const current = await store.cellsOfOrigin(tx, this.region, after, limit);
+        const left = current.filter(({ signature }) => stale.has(signature));
         // Nothing is signed that somebody else wrote into the database.
-        for (const row of await store.REGION_CELLS.authenticOf(tx, current.filter(isStale))) await this.#again(tx, row);
+        for (const row of await store.REGION_CELLS.authenticOf(tx, left)) await this.#again(tx, row);
       });
     }
     return rows.at(-1)?.seq ?? null;
@@ -184,12 +190,18 @@ export class Directory {
    * only as far as they signed it.
    *
    * An operation of another origin that cannot be accepted, now or at all, must not keep this region from everything else in the page. It is left
-   * out, and so is what its origin wrote after it, except for promotions, which do not depend on what came before.
+   * out, and so is what its origin wrote after it, in this page and the next ones, except for promotions, which do not depend on what came before.
+   * `heldBefore` are the origins of which an earlier page of this pull left something out.
    */
-  async mergePage(from: string, page: Page, seq: number | null): Promise<PageResult> {
+  async mergePage(
+    from: string,
+    page: Page,
+    seq: number | null,
+    heldBefore: ReadonlySet<string> = new Set(),
+  ): Promise<PageResult> {
     const accepted: Operation[] = [];
     const pushed: Operation[] = [];
-    const held = new Set<string>();
+    const held = new Set(heldBefore);
     let problem: RefusedBatch | null = null;
     const yieldAfter = yielder(SYSTEM_TENANT);
     // A region that was removed from the configuration has no say any more, whoever passes on what it wrote.

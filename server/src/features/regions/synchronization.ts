@@ -149,15 +149,15 @@ export class Synchronization {
   async #pullRest(peer: RegionPeer): Promise<number | null> {
     const { directory, exchange, contacts } = this.#parts;
     const begun = this.#received.get(peer.name) ?? new Map();
-    const held = new Set<string>();
+    let held: ReadonlySet<string> = new Set();
     let known = begun;
     let problem: Error | null = null;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
       const received = await exchange.pull(peer, known, null);
       const { vector, complete, lease_ms } = received;
       contacts.noteReached(peer.name);
-      const result = await directory.mergePage(peer.name, received, vector.get(peer.name) ?? null);
-      for (const origin of result.held) held.add(origin);
+      const result = await directory.mergePage(peer.name, received, vector.get(peer.name) ?? null, held);
+      held = result.held;
       problem ??= result.problem;
       known = vector;
       this.#received.set(peer.name, withoutHeld(vector, held, begun));
