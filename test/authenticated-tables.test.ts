@@ -28,10 +28,8 @@ const UNAUTHENTICATED: Record<string, string> = {
   billing_events:
     'remembers events that were applied; one that is sent again is still signed, and older than what is stored',
   region_vectors:
-    'says what to ask other regions for; with a wrong number too much is asked for, or too little until the digests are compared',
+    'says what to pass on to other regions; with a wrong number too much is passed on, or too little until the digests are compared',
   region_clocks: 'the time and number of the next operation; a wrong one is signed by nobody but this region',
-  region_contacts:
-    'when other regions were reached; whoever writes here can keep a region from changing anything, or make it rely on an old contact, but not move a tenant',
   rate_windows: 'counts requests',
   nodes: 'informs the operator',
   copilot_usage: 'counts requests to the assistant; whoever writes here can allow more of them, or none',

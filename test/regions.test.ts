@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import { type RawBuilder, sql } from 'kysely';
 import { addPerson, addTenant, addToken, invalid, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { promote, TestRegions } from './support/regions.ts';
 import { call, onBothDatabases, type Service } from './support/service.ts';
@@ -16,6 +17,8 @@ onBothDatabases('regions', (database) => {
   let tenant: Tenant;
   /** Was there before there were regions. */
   let older: Tenant;
+  // biome-ignore lint/suspicious/noExplicitAny: a row as the database has it, to put it back
+  const former: { cell?: any } = {};
   const service = (name: string) => ({ eu, us, ap })[name] as Service;
 
   before(async () => {
@@ -124,7 +127,7 @@ onBothDatabases('regions', (database) => {
     const { status, body } = await sync('', identityOf('ap'));
     assert.equal(status, 200);
     const kinds = new Set(body.operations.map(({ kind }: { kind: string }) => kind));
-    assert.deepEqual([...kinds].sort(), ['head', 'primary', 'public_key', 'revoked_token', 'tenant']);
+    assert.deepEqual([...kinds].sort(), ['head', 'primary', 'public_key', 'published', 'revoked_token', 'tenant']);
     const text = JSON.stringify(body);
     for (const secret of [tenant.owner.token, '"d":', 'PRIVATE', tenant.owner.email]) assert.ok(!text.includes(secret));
     assert.equal((await sync('?vector=eu', identityOf('ap'))).status, 422);
@@ -182,12 +185,18 @@ onBothDatabases('regions', (database) => {
     const operator = (await ok((us as Service).call('GET', '/auth/me'))).tenant;
     const second = await addPerson(us as Service, { role: 'admin' });
     assert.ok(operator.id !== tenant.id);
+    const { read } = (eu as Service).app.kernel.database;
+    const primary = read.selectFrom('region_cells').selectAll().where('kind', '=', 'primary');
+    former.cell = await primary.where('cell_key', '=', tenant.id).executeTakeFirstOrThrow();
+    await inEu('POST', '/v1/vaults', { name: uniqueName('late') }, 201);
     await promote(us as Service, tenant.id, 'us', second.token);
     const promoted = await regionOf('us');
     assert.deepEqual([promoted.region, promoted.epoch, promoted.previous], ['us', 2, 'eu']);
-    assert.ok(promoted.replica.published_seq >= promoted.replica.local_seq);
-    assert.equal(promoted.replica.missing_entries, promoted.replica.published_seq - promoted.replica.local_seq);
     await until('the new region serves', async () => (await regionOf('us')).state === 'active');
+    const last = await (eu as Service).app.kernel.heads.row(read, tenant.id);
+    const { replica } = await regionOf('us');
+    assert.equal(replica.published_seq, last?.seq, 'it counts what eu acknowledged until it noted the promotion');
+    assert.equal(replica.missing_entries, replica.published_seq - replica.local_seq);
     for (const name of NAMES) await until(`${name} knows the promotion`, () => knows(name, 'us', 2));
     await ok(asOwner('us', 'POST', '/v1/vaults', { body: { name: 'after' } }), 201);
     for (const name of ['eu', 'ap']) {
@@ -200,5 +209,45 @@ onBothDatabases('regions', (database) => {
     await refused(change, 409, 'REGION_FENCED');
     const settings = (eu as Service).call('PATCH', `/v1/tenants/${tenant.id}`, { body: { status: 'suspended' } });
     await refused(settings, 409, 'REGION_FENCED');
+  });
+
+  test('a row of the directory that is deleted or put back does not bring the tenant back', async () => {
+    await regions.stop('eu');
+    eu = await regions.start('eu', NAMES);
+    (eu as Service).expectErrorLogs(/region_cells|not written by the service/);
+    const sends = async () => (await asOwner('eu', 'POST', '/v1/vaults', { body: { name: uniqueName('v') } })).status;
+    await until('eu forwards', async () => (await sends()) === 307);
+    const { database: rows } = (eu as Service).app.kernel;
+    /** The epoch is raised so that nothing is answered from a cache. */
+    const meddle = (...statements: RawBuilder<unknown>[]) =>
+      rows.transaction(async (tx) => {
+        for (const statement of statements) await statement.execute(tx);
+        await sql`update tenants set epoch = epoch + 1 where tenant_id = ${tenant.id}`.execute(tx);
+      });
+    const current = sql`kind = 'primary' and cell_key = ${tenant.id}`;
+    await meddle(sql`delete from region_cells where ${current}`);
+    assert.notEqual(await sends(), 201);
+    await until('what the others know takes its place', async () => (await sends()) === 307);
+    const { origin, seq, ms, counter, value, signature, row_mac } = former.cell;
+    await meddle(
+      sql`update region_cells set origin = ${origin}, seq = ${seq}, ms = ${ms}, counter = ${counter}, value = ${value},
+        signature = ${signature}, row_mac = ${row_mac} where ${current}`,
+    );
+    assert.notEqual(await sends(), 201);
+    await until('the current one takes its place', async () => (await sends()) === 307);
+  });
+
+  test('a region that starts alone does not take a missing row for a tenant of its own', async () => {
+    regions.setConnected('eu', false);
+    const { database: rows } = (eu as Service).app.kernel;
+    await rows.transaction(async (tx) => {
+      await sql`delete from region_cells where kind = 'primary' and cell_key = ${tenant.id}`.execute(tx);
+    });
+    await regions.stop('eu');
+    eu = await regions.start('eu', NAMES);
+    const send = () => asOwner('eu', 'POST', '/v1/vaults', { body: { name: uniqueName('v') } });
+    await refused(send(), 503, 'UNAVAILABLE');
+    regions.setConnected('eu', true);
+    await until('eu forwards', async () => (await send()).status === 307);
   });
 });

@@ -6,7 +6,7 @@ import { DatabaseProxy } from './proxy.ts';
 import { testAuthority } from './test-authority.ts';
 
 /** Nothing listens there, so a connection is refused at once. */
-const CLOSED_PORT = 1;
+export const CLOSED_PORT = 1;
 
 export interface RegionFiles {
   dataDir: string;
@@ -60,6 +60,28 @@ export class RegionNetwork {
     writeFileSync(peerFile, `${readFileSync(certFile, 'utf8')}\n${readFileSync(join(dataDir, 'ca.pem'), 'utf8')}`);
   }
 
+  /** A certificate with another key for a region, and the steps in which it takes the place of the present one. */
+  async replacementOf(name: string, isCa: boolean) {
+    const { dataDir, certFile, keyFile, peerFile } = this.files(name);
+    const renewed = await testAuthority({ cn: `region ${name}`, isCa, keyUsage: null });
+    const keyPem = await renewed.keyPem();
+    const old = readFileSync(certFile, 'utf8').split('-----END CERTIFICATE-----')[0] ?? '';
+    const oldPem = `${old}-----END CERTIFICATE-----`;
+    const authority = readFileSync(join(dataDir, 'ca.pem'), 'utf8');
+    const write = (file: string, ...pems: string[]) => writeFileSync(file, `${pems.join('\n')}\n`);
+    return {
+      announce: () => write(peerFile, oldPem, renewed.pem, authority),
+      use: () => {
+        write(certFile, renewed.pem, oldPem);
+        writeFileSync(keyFile, keyPem, { mode: 0o600 });
+      },
+      retire: () => {
+        write(peerFile, renewed.pem, authority);
+        write(certFile, renewed.pem);
+      },
+    };
+  }
+
   urlOf(name: string): string {
     return `http://127.0.0.1:${this.files(name).port}`;
   }
@@ -100,6 +122,14 @@ export class RegionNetwork {
       proxy.target = isConnected ? this.files(to).tlsPort : CLOSED_PORT;
       if (!isConnected) proxy.reset();
     }
+  }
+
+  /** Cuts what one region sends to another, and not what that one sends, or connects it again. */
+  setLink(from: string, to: string, isConnected: boolean): void {
+    const proxy = this.#links.get(`${from}>${to}`);
+    if (proxy === undefined) throw new Error(`${from} has no link to ${to}`);
+    proxy.target = isConnected ? this.files(to).tlsPort : CLOSED_PORT;
+    if (!isConnected) proxy.reset();
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { approved } from './people.ts';
 import { copyPostgresDatabase, newMigratedDatabase } from './postgres.ts';
-import { type RegionFiles, RegionNetwork } from './region-network.ts';
+import { CLOSED_PORT, type RegionFiles, RegionNetwork } from './region-network.ts';
 import { type DatabaseKind, type Service, startService } from './service.ts';
 
 /** Several regions in this process, each with a database and a data folder of its own. */
@@ -43,6 +43,10 @@ export class TestRegions {
     return this.#network.add(name, this.#database === 'postgres' ? await newMigratedDatabase() : undefined);
   }
 
+  replacementOf(name: string, isCa: boolean) {
+    return this.#network.replacementOf(name, isCa);
+  }
+
   files(name: string): RegionFiles {
     return this.#network.files(name);
   }
@@ -57,6 +61,18 @@ export class TestRegions {
 
   /** `names`: all regions of the group, whether they run or not. */
   async start(name: string, names: readonly string[], env: Record<string, string> = {}): Promise<Service> {
+    return this.#start(name, name, names, env);
+  }
+
+  /** Another node of a region that runs, on the same database, with ports of its own. It reaches no other region. */
+  async startIsolatedNode(name: string, names: readonly string[]): Promise<Service> {
+    const others = names.filter((other) => other !== name);
+    const peers = others.map((other) => `${other}=${this.files(other).peerFile}@https://127.0.0.1:${CLOSED_PORT}`);
+    const env = { CV_PORT: '0', CV_TLS_PORT: '0', CV_REGION_PEERS: peers.join(',') };
+    return this.#start(`${name} again`, name, names, env);
+  }
+
+  async #start(as: string, name: string, names: readonly string[], env: Record<string, string>): Promise<Service> {
     const own = this.files(name);
     const service = await startService(this.#database, {
       dataDir: own.dataDir,
@@ -64,13 +80,18 @@ export class TestRegions {
       keepData: true,
       env: { ...(await this.#network.envOf(name, names)), ...this.#env, ...env },
     });
-    this.#running.set(name, service);
+    this.#running.set(as, service);
     return service;
   }
 
   /** Cuts a region off from all others, or connects it again. */
   setConnected(name: string, isConnected: boolean): void {
     this.#network.setConnected(name, isConnected);
+  }
+
+  /** Cuts what one region sends to another, or connects it again. */
+  setLink(from: string, to: string, isConnected: boolean): void {
+    this.#network.setLink(from, to, isConnected);
   }
 
   async stop(name: string): Promise<void> {

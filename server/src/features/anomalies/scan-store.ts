@@ -70,8 +70,12 @@ export interface DueTime {
 }
 
 /** Active tenants that are due and that no node scans, those that waited longest first. */
-export function dueScans(db: Reader, { now, before, aheadMaxMs }: DueTime, limit: number): Promise<ScanRow[]> {
-  return db
+export function dueScans(
+  db: Reader,
+  { now, before, aheadMaxMs }: DueTime,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<ScanRow[]> {
+  const query = db
     .selectFrom('anomaly_scans')
     .innerJoin('tenants', 'tenants.tenant_id', 'anomaly_scans.tenant_id')
     .selectAll('anomaly_scans')
@@ -87,8 +91,8 @@ export function dueScans(db: Reader, { now, before, aheadMaxMs }: DueTime, limit
     .where(isOver('retry_at', now, aheadMaxMs))
     .where(isOver('lease_until', now, aheadMaxMs))
     .orderBy((eb) => eb.fn.coalesce('last_scanned_at', eb.val(0)))
-    .limit(limit)
-    .execute();
+    .limit(limit);
+  return (except.length === 0 ? query : query.where('anomaly_scans.tenant_id', 'not in', except)).execute();
 }
 
 /** Takes a tenant for a node; false if another node was faster. */

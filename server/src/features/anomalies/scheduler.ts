@@ -35,10 +35,10 @@ export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'anomaly scans',
-      find: (limit) => {
+      find: (limit, except) => {
         const now = clock.now();
         const before = now - config.anomalyScanIntervalHours * HOUR_MS;
-        return scans.dueScans(database.read, { now, before, aheadMaxMs: DAY_MS }, limit);
+        return scans.dueScans(database.read, { now, before, aheadMaxMs: DAY_MS }, { limit, except });
       },
       take: async (row) => {
         // To a clock that is ahead everything would be stale.

@@ -1,8 +1,6 @@
 import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
-import type { Database } from '../../kernel/storage/database.ts';
 import type { TimeSources } from '../../kernel/time/sources.ts';
-import { type ContactRow, putContact, readContacts } from './directory-store.ts';
 
 /** A region that was not reached for this long counts as unreachable. */
 export const UNREACHABLE_MS = MINUTE_MS;
@@ -18,87 +16,100 @@ export function quorums(regions: number): { toPromote: number; toServe: number }
   return { toPromote, toServe: regions - toPromote + 1 };
 }
 
-/** When each other region was last reached. The database has it for all nodes of this region; times are those of the database's clock. */
+/** How long a promotion waits, once regions with these leases have noted it, for a former region that cannot be reached. */
+export function waitMs(leases: readonly number[]): number {
+  const longest = Math.max(0, ...leases);
+  return longest === 0 ? 0 : Math.ceil(longest * DRIFT) + SECOND_MS;
+}
+
+interface Contact {
+  /** How long that region waits for a former primary region that it cannot reach. */
+  leaseMs: number;
+  /** When the last pull began that ended complete. */
+  confirmedAt: number;
+  /** When the region last sent a page. */
+  reachedAt: number;
+  /** How often in a row its directory had another digest. */
+  differences: number;
+}
+
+const NEVER: Contact = { leaseMs: 0, confirmedAt: -Infinity, reachedAt: -Infinity, differences: 0 };
+
+/**
+ * When this process last reached each other region, by its monotonic clock, and the lease that follows from it.
+ *
+ * The lease must hold although the database is not trusted and any wall clock may be set, so nothing of it is stored. Every node of a region has a
+ * lease of its own, from its own complete pulls: a pull is complete once everything that the other region knew when it began is merged into the
+ * database, which all nodes of this region share, and every change reads the primary region there in its own transaction. So a node with a lease
+ * relies on what it has seen itself, and a node that cannot reach the others refuses changes even while its neighbours do not. Nothing has to be
+ * agreed between nodes. A process that starts has no lease until its first complete pulls, which begin with an empty vector (`Synchronization`).
+ *
+ * Regions may be configured with different lengths. A region relies on a contact for no longer than its own length and that of the other region,
+ * and a promotion waits for the longest of the regions that have noted it. One of those is in both groups, so the wait is never the shorter one.
+ */
 export class Contacts {
   readonly #config: RegionConfig;
-  readonly #database: Database;
-  readonly #time: Pick<TimeSources, 'now' | 'elapsed' | 'ofDatabase'>;
-  #contacts = new Map<string, ContactRow>();
-  /** The database's time at a moment of this process. */
-  #reading = { database: 0, elapsed: Number.NEGATIVE_INFINITY };
-  #leaseUntil = Number.NEGATIVE_INFINITY;
+  readonly #time: Pick<TimeSources, 'elapsed'>;
+  readonly #openedAt: number;
+  readonly #contacts = new Map<string, Contact>();
 
-  constructor(config: RegionConfig, database: Database, time: Pick<TimeSources, 'now' | 'elapsed' | 'ofDatabase'>) {
+  constructor(config: RegionConfig, time: Pick<TimeSources, 'elapsed'>) {
     this.#config = config;
-    this.#database = database;
     this.#time = time;
+    this.#openedAt = time.elapsed();
   }
 
-  /** The clock that contacts are measured with. */
-  async now(): Promise<number> {
-    return Math.floor((await this.#time.ofDatabase(this.#database)) ?? this.#time.now());
-  }
-
-  /** Loads what any node of this region noted. Called in every round of the synchronization, so that the lease of each node is known without a query. */
-  async refresh(): Promise<void> {
-    const elapsed = this.#time.elapsed();
-    const database = await this.now();
-    const rows = await readContacts(this.#database.read);
-    this.#contacts = new Map(rows.map((row) => [row.region, row]));
-    this.#reading = { database, elapsed };
-    const { leaseMs, peers } = this.#config;
-    const needed = quorums(peers.length + 1).toServe - 1;
-    const times = peers.map(({ name }) => this.#contacts.get(name)?.contacted_at ?? 0).sort((a, b) => b - a);
-    const confirmedAt = needed === 0 ? database : (times[needed - 1] ?? 0);
-    // A time in the future comes from a clock that was set back since; it confirms nothing.
-    this.#leaseUntil = confirmedAt > database ? Number.NEGATIVE_INFINITY : elapsed + confirmedAt + leaseMs - database;
+  elapsed(): number {
+    return this.#time.elapsed();
   }
 
   hasLease(): boolean {
-    return this.#config.leaseMs === 0 || this.#config.peers.length === 0 || this.#time.elapsed() < this.#leaseUntil;
+    const { leaseMs, peers } = this.#config;
+    if (leaseMs === 0 || peers.length === 0) return true;
+    const needed = quorums(peers.length + 1).toServe - 1;
+    if (needed === 0) return true;
+    const ends = peers.map(({ name }) => this.#endOf(name)).sort((a, b) => b - a);
+    return this.elapsed() < (ends[needed - 1] ?? -Infinity);
   }
 
-  /** How long a promotion waits for a former region that cannot be reached. */
-  get waitMs(): number {
-    return Math.ceil(this.#config.leaseMs * DRIFT) + (this.#config.leaseMs === 0 ? 0 : SECOND_MS);
+  /** Whether this process has merged what enough other regions know, however long ago. */
+  hasPulled(): boolean {
+    const { leaseMs, peers } = this.#config;
+    const pulled = peers.filter(({ name }) => this.#of(name).confirmedAt > NEVER.confirmedAt).length;
+    return leaseMs === 0 || pulled >= quorums(peers.length + 1).toServe - 1;
+  }
+
+  #endOf(region: string): number {
+    const { confirmedAt, leaseMs } = this.#of(region);
+    return confirmedAt + Math.min(leaseMs, this.#config.leaseMs);
   }
 
   isReachable(region: string): boolean {
-    const contact = this.#contacts.get(region);
-    if (contact === undefined) return false;
-    return this.#now() - contact.contacted_at < UNREACHABLE_MS;
+    return this.elapsed() - this.#of(region).reachedAt < UNREACHABLE_MS;
   }
 
-  get(region: string): ContactRow | undefined {
-    return this.#contacts.get(region);
+  differences(region: string): number {
+    return this.#of(region).differences;
   }
 
-  /** Seconds since each other region was reached. */
+  /** Seconds since the directory of each other region was merged, or since this process started. */
   lags(): { peer: string; value: number }[] {
     return this.#config.peers.map(({ name }) => {
-      const at = this.#contacts.get(name)?.contacted_at ?? 0;
-      return { peer: name, value: Math.max(0, (this.#now() - at) / SECOND_MS) };
+      const at = Math.max(this.#openedAt, this.#of(name).confirmedAt);
+      return { peer: name, value: Math.max(0, (this.elapsed() - at) / SECOND_MS) };
     });
   }
 
-  async note(region: string, contact: Pick<ContactRow, 'contacted_at' | 'differences'>): Promise<void> {
-    const row = { region, ...contact, failed_since: null, last_error: null };
-    await this.#database.transaction((tx) => putContact(tx, row));
+  noteReached(region: string): void {
+    this.#contacts.set(region, { ...this.#of(region), reachedAt: this.elapsed() });
   }
 
-  async noteFailure(region: string, error: string): Promise<void> {
-    const before = this.#contacts.get(region);
-    const row = {
-      region,
-      contacted_at: before?.contacted_at ?? 0,
-      differences: before?.differences ?? 0,
-      failed_since: before?.failed_since ?? (await this.now()),
-      last_error: error,
-    };
-    await this.#database.transaction((tx) => putContact(tx, row));
+  /** `confirmedAt`: when the pull began. What the region learned since then is not included. */
+  noteComplete(region: string, complete: Pick<Contact, 'confirmedAt' | 'leaseMs' | 'differences'>): void {
+    this.#contacts.set(region, { ...this.#of(region), ...complete });
   }
 
-  #now(): number {
-    return this.#reading.database + this.#time.elapsed() - this.#reading.elapsed;
+  #of(region: string): Contact {
+    return this.#contacts.get(region) ?? NEVER;
   }
 }

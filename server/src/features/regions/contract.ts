@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { described, named } from '../../kernel/request/named-schemas.ts';
 import { id, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/request/wire.ts';
-import { PUSHED_MAX, RegionOperation, regionNameText, SyncPageBody, VECTOR_LENGTH_MAX } from './schemas.ts';
+import { leaseMs, PUSHED_MAX, RegionOperation, regionNameText, SyncPageBody, VECTOR_LENGTH_MAX } from './schemas.ts';
 
 const REASON_LENGTH_MAX = 500;
 
@@ -15,10 +15,10 @@ const Replica = named(
   object({
     local_seq: Type.Integer({ minimum: 0, description: 'The last entry of the audit log that this region has.' }),
     published_seq: nullable(Type.Integer({ minimum: 0 }), 'The last entry that the primary region had published.'),
-    published_at: nullable(timestampText, 'When it published that.'),
+    published_at: nullable(timestampText, 'As of when that is known.'),
     missing_entries: nullable(
       Type.Integer({ minimum: 0 }),
-      'Entries of the audit log, and so reads and acknowledged changes, that are missing here. Entries after `published_at` are not counted.',
+      'Entries of the audit log, and so reads and acknowledged changes, that are missing here. Entries after `published_at` are not counted; if the former region has noted a promotion, there are none. Null if it is not known.',
     ),
     is_same_history: nullable(
       Type.Boolean(),
@@ -151,6 +151,15 @@ export const promoteTenantRegion = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+const TenantHead = named(
+  'TenantHead',
+  'The last entry of a tenant’s audit log.',
+  object({
+    seq: Type.Integer({ minimum: 0, description: 'Its number.' }),
+    hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Its hash in the chain.' }),
+  }),
+);
+
 const between = {
   noun: 'regions',
   credentials: 'public',
@@ -212,6 +221,10 @@ export const pushDirectory = endpoint({
     results: Type.Array(oneOf(['merged', 'known', 'superseded'], '`superseded`: this region has something newer.'), {
       description: 'One for each operation.',
     }),
+    heads: Type.Array(nullable(TenantHead, 'Null unless a promotion was noted of a tenant that has data here.'), {
+      description: 'For each operation that is a promotion: how far the tenant’s log had come here when it was noted.',
+    }),
+    lease_ms: leaseMs,
   }),
   errors: ['CERTIFICATE_REQUIRED', 'NOT_FOUND'],
 });

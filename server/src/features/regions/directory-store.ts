@@ -10,7 +10,6 @@ declare module '../../kernel/storage/tables.ts' {
     region_cells: Authenticated<CellRow, 'expires_at'>;
     region_vectors: VectorRow;
     region_clocks: ClockRow;
-    region_contacts: ContactRow;
     region_promotions: Authenticated<PromotionRow>;
   }
 }
@@ -47,17 +46,6 @@ interface ClockRow {
   seq: number;
 }
 
-/** When another region was last reached, by the clock of the database. */
-export interface ContactRow {
-  tenant_id: string;
-  region: string;
-  contacted_at: number;
-  failed_since: number | null;
-  last_error: string | null;
-  /** How often in a row its directory had another digest. */
-  differences: number;
-}
-
 /** A tenant that this region was made the primary region of, until and after it serves it. */
 export interface PromotionRow {
   tenant_id: string;
@@ -68,9 +56,9 @@ export interface PromotionRow {
   /** JSON: how far the data here was behind when the promotion began; null for a tenant that had no other region. */
   replica: string | null;
   begun_at: number;
-  /** JSON: the regions that have noted the epoch. */
+  /** JSON: the regions that have noted the epoch, with their leases in milliseconds. */
   noted_by: string;
-  /** When enough regions had noted it, by the clock of the database. */
+  /** When enough regions had noted it. Nothing is measured from it: see `Promotions`. */
   noted_at: number | null;
   active_at: number | null;
 }
@@ -129,6 +117,19 @@ export async function findCells(db: Reader, kind: CellKind, keys: readonly strin
   return REGION_CELLS.authenticOf(db, rows);
 }
 
+/** The elements of a set that a region added and has not removed. */
+export async function elementsOf(db: Reader, kind: CellKind, origin: string): Promise<CellRow[]> {
+  const rows = await db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('kind', '=', kind)
+    .where('origin', '=', origin)
+    .where('is_removed', '=', 0)
+    .execute();
+  return REGION_CELLS.authenticOf(db, rows);
+}
+
 /** The register of a tenant's primary region. A forged row throws: taken for missing, it would let every region change the tenant. */
 export async function findPrimary(db: Reader, tenantId: string): Promise<CellRow | undefined> {
   const query = db
@@ -162,6 +163,23 @@ export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: 
     .where('tenant_id', '=', SYSTEM_TENANT)
     .where('origin', '=', origin)
     .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
+}
+
+/**
+ * The primary regions that an origin took after this number. Another region pushed them ahead of earlier operations of that origin, which are still
+ * to be pulled.
+ */
+export function primariesAfter(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
+  return db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('origin', '=', origin)
+    .where('seq', '>', after)
+    .where('kind', '=', 'primary')
     .orderBy('seq')
     .limit(limit)
     .execute();
@@ -219,19 +237,6 @@ export async function putClock(
     .execute();
 }
 
-export function readContacts(db: Reader): Promise<ContactRow[]> {
-  return db.selectFrom('region_contacts').selectAll().where('tenant_id', '=', SYSTEM_TENANT).execute();
-}
-
-export async function putContact(tx: Tx, contact: Omit<ContactRow, 'tenant_id'>): Promise<void> {
-  const { region, ...change } = contact;
-  await tx
-    .insertInto('region_contacts')
-    .values({ tenant_id: SYSTEM_TENANT, ...contact })
-    .onConflict((c) => c.columns(['tenant_id', 'region']).doUpdateSet(change))
-    .execute();
-}
-
 export async function findPromotion(db: Reader, tenantId: string): Promise<PromotionRow | undefined> {
   const query = db
     .selectFrom('region_promotions')
@@ -250,6 +255,28 @@ export async function pendingPromotions(db: Reader, limit: number): Promise<Prom
     .limit(limit)
     .execute();
   return REGION_PROMOTIONS.authenticOf(db, rows);
+}
+
+/** Those of the tenants that this region serves. */
+export async function activePromotions(db: Reader, tenantIds: readonly string[]): Promise<string[]> {
+  if (tenantIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('region_promotions')
+    .select('promoted_id')
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('promoted_id', 'in', [...tenantIds])
+    .where('active_at', 'is not', null)
+    .execute();
+  return rows.map(({ promoted_id }) => promoted_id);
+}
+
+export async function deletePendingPromotion(
+  tx: Tx,
+  { promoted_id, epoch }: Pick<PromotionRow, 'promoted_id' | 'epoch'>,
+): Promise<void> {
+  await REGION_PROMOTIONS.deleteWhere(tx, (eb) =>
+    eb.and([eb.and({ tenant_id: SYSTEM_TENANT, promoted_id, epoch }), eb('active_at', 'is', null)]),
+  );
 }
 
 export async function putPromotion(tx: Tx, row: Omit<PromotionRow, 'tenant_id'>): Promise<void> {

@@ -9,10 +9,13 @@ import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
 import { MINUTE_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
 import { type Operation, tagOf, valueText } from './crdt/operation.ts';
 import { Directory, RefusedBatch, type SyncProblem } from './directory.ts';
-import { findPrimary } from './directory-store.ts';
+import { deleteExpiredCells, findCells, findPrimary } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
+import { PUSHED_AHEAD_MAX } from './schemas.ts';
 
 onBothDatabases('the directory', (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-directory-'));
@@ -26,7 +29,7 @@ onBothDatabases('the directory', (database) => {
 
   before(async () => {
     service = await startService(database);
-    for (const name of ['eu', 'us', 'ap']) {
+    for (const name of ['eu', 'us', 'ap', 'sa', 'sa-new']) {
       const certificate = await testAuthority({ cn: name, isCa: false, keyUsage: null });
       writeFileSync(file(`${name}.pem`), certificate.pem);
       writeFileSync(file(`${name}.key`), await certificate.keyPem());
@@ -59,6 +62,8 @@ onBothDatabases('the directory', (database) => {
   };
   const refusedFor = (problem: SyncProblem, ...operations: Operation[]) =>
     assert.rejects(eu.merge(operations), (error) => error instanceof RefusedBatch && error.problem === problem);
+  /** A page that us sends. */
+  const pull = (operations: Operation[], seq: number | null) => eu.mergePage('us', { operations, pushed: [] }, seq);
   const state = async () => [await eu.digest(0), [...(await eu.vector())]];
 
   test('what a region did not sign, or that is malformed, changes nothing, and neither does the rest of its batch', async () => {
@@ -90,18 +95,98 @@ onBothDatabases('the directory', (database) => {
     );
   });
 
+  const name = async (key: string) =>
+    (await eu.cell(service.app.kernel.database.read, 'tenant', key))?.value.name ?? null;
+
   test('a clock that is ahead is refused, and accepted once the time has come', async () => {
     const earlier = signed({ key: 'tenant_3' });
     const ahead = signed({ ms: service.clock.now() + 5 * MINUTE_MS, key: 'tenant_2' });
-    const read = () => eu.cell(service.app.kernel.database.read, 'tenant', 'tenant_2');
     await refusedFor('clock_ahead', ahead);
-    assert.equal(await read(), null);
-    assert.ok(((await eu.vector()).get('us') ?? 0) < ahead.seq);
     await refusedFor('clock_ahead', earlier, ahead);
-    assert.notEqual(await eu.cell(service.app.kernel.database.read, 'tenant', 'tenant_3'), null);
+    assert.deepEqual([await name('tenant_2'), await name('tenant_3')], [null, null]);
+    const { held, problem } = await pull([earlier, ahead], ahead.seq);
+    assert.deepEqual([[...held], problem?.problem], [['us'], 'clock_ahead']);
+    assert.notEqual(await name('tenant_3'), null, 'what was written before is accepted');
+    assert.equal(await name('tenant_2'), null);
+    assert.equal((await eu.vector()).get('us'), earlier.seq);
     service.clock.advance(5 * MINUTE_MS);
     assert.deepEqual(await eu.merge([ahead]), ['merged']);
-    assert.notEqual(await read(), null);
+    assert.notEqual(await name('tenant_2'), null);
+  });
+
+  test('what a region passes on of others does not keep this one from the rest', async () => {
+    const sa = new RegionIdentity(configOf('sa', []));
+    const { database: rows, clock } = service.app.kernel;
+    const identity = new RegionIdentity(configOf('eu', ['us', 'ap']));
+    const three = new Directory({ region: 'eu', database: rows, clock, identity, onConflict: () => {} });
+    const bySa = signed({ origin: 'sa', key: 'tenant_sa' }, sa);
+    const byAp = (change: Partial<Operation>) => signed({ origin: 'ap', ...change }, ap);
+    const value = valueText('primary', { epoch: 1, previous: null });
+    const late = byAp({ key: 'tenant_late', ms: service.clock.now() + 2 * MINUTE_MS });
+    const later = byAp({ key: 'tenant_later' });
+    const promoted = byAp({ kind: 'primary', key: 'tenant_promoted', value });
+    const own = signed({ key: 'tenant_own' });
+    const page = (...operations: Operation[]) => three.mergePage('us', { operations, pushed: [bySa] }, own.seq);
+
+    const { held, problem } = await page(late, later, promoted, own, bySa);
+    assert.deepEqual([[...held], problem], [['ap'], null], 'the clock of ap is not the fault of us');
+    assert.notEqual(await name('tenant_own'), null);
+    assert.deepEqual([await name('tenant_late'), await name('tenant_later')], [null, null]);
+    assert.equal(await name('tenant_sa'), null, 'a region that is not configured has no say');
+    assert.equal((await three.cell(rows.read, 'primary', 'tenant_promoted'))?.origin, 'ap');
+    assert.equal((await three.vector()).get('ap') ?? 0, 0, 'what was left out is still to be pulled');
+
+    const next = byAp({ key: 'tenant_next' });
+    const again = await three.mergePage('us', { operations: [next], pushed: [] }, own.seq, held);
+    assert.deepEqual([[...again.held], await name('tenant_next')], [['ap'], null], 'in the next page neither');
+    assert.equal((await three.vector()).get('ap') ?? 0, 0);
+
+    const unsigned = { ...byAp({ key: 'tenant_u' }), signature: 'AAAA' };
+    assert.deepEqual(await page(unsigned), { held: new Set(['ap']), problem: null });
+    const lost = await page({ ...byAp({ kind: 'primary', key: 'tenant_u', value }), signature: 'AAAA' });
+    assert.equal(lost.problem?.problem, 'bad_signature', 'without a promotion nothing can be relied on');
+    const ahead = byAp({ kind: 'primary', key: 'tenant_v', value, ms: service.clock.now() + 2 * MINUTE_MS });
+    assert.equal((await page(ahead)).problem?.problem, 'clock_ahead');
+    const isBadSignature = (error: Error) => error instanceof RefusedBatch && error.problem === 'bad_signature';
+    await assert.rejects(page({ ...signed({ key: 'tenant_u' }), signature: 'AAAA' }), isBadSignature);
+  });
+
+  test('a region that changes its key signs everything again', async () => {
+    const { database: rows, clock } = service.app.kernel;
+    const open = (key: string) => {
+      const identity = new RegionIdentity({
+        ...configOf('sa', []),
+        certFile: file(`${key}.pem`),
+        keyFile: file(`${key}.key`),
+      });
+      return {
+        identity,
+        directory: new Directory({ region: 'sa', database: rows, clock, identity, onConflict: () => {} }),
+      };
+    };
+    const [old, renewed] = [open('sa'), open('sa-new')];
+    const publicKey = { issuer: 'urn:x', jwk: '{}', verifies_until: service.clock.now() };
+    await rows.transaction(async (tx) => {
+      await old.directory.write(tx, { kind: 'primary', key: 'tenant_sa', value: { epoch: 3, previous: 'eu' } });
+      await old.directory.write(tx, { kind: 'public_key', key: 'kid_sa', value: publicKey });
+      await old.directory.write(tx, { kind: 'tenant', key: 'tenant_forged', value: { name: 'x' } });
+      await sql`update region_cells set value = '{"name":"y"}' where cell_key = 'tenant_forged'`.execute(tx);
+    });
+    service.expectErrorLogs(/was not written by the service/);
+    const cells = async () => (await renewed.directory.delta(new Map(), 1000)).operations;
+    assert.ok((await cells()).every((cell) => old.identity.isSigned(cell) || cell.key === 'tenant_forged'));
+    for (let at: number | null = 0; at !== null; ) at = await renewed.directory.signAgain(at, 1);
+    const again = await cells();
+    assert.deepEqual(
+      again.filter((cell) => renewed.identity.isSigned(cell)).map(({ kind, isRemoved }) => [kind, isRemoved]),
+      [
+        ['primary', false],
+        ['public_key', false],
+        ['public_key', true],
+      ],
+    );
+    assert.ok(!again.some((cell) => cell.key === 'tenant_forged' && renewed.identity.isSigned(cell)));
+    assert.equal((await renewed.directory.cell(rows.read, 'primary', 'tenant_sa'))?.value.epoch, 3);
   });
 
   test('an operation that is pushed ahead of earlier ones hides none of them', async () => {
@@ -111,15 +196,72 @@ onBothDatabases('the directory', (database) => {
     assert.equal((await eu.vector()).get('us') ?? 0, known, 'the earlier one is still to be pulled');
     const passedOn = (await eu.delta(new Map(), 1000)).operations;
     assert.ok(!passedOn.some(({ key }) => key === 'tenant_5'), 'nobody else gets it before the earlier one');
-    assert.deepEqual(await eu.merge([earlier, pushed], new Map([['us', pushed.seq]])), ['merged', 'known']);
+    await pull([earlier, pushed], pushed.seq);
+    assert.notEqual(await eu.cell(service.app.kernel.database.read, 'tenant', 'tenant_4'), null);
     assert.equal((await eu.vector()).get('us'), pushed.seq);
+  });
+
+  test('a promotion that is pushed ahead of earlier operations is passed on at once', async () => {
+    const earlier = signed({ key: 'tenant_6' });
+    const value = valueText('primary', { epoch: 1, previous: null });
+    const pushed = signed({ kind: 'primary', key: 'tenant_6', value });
+    await eu.merge([pushed]);
+    const told = async (known: Map<string, number>) => (await eu.delta(known, 1000)).pushed.map(({ seq }) => seq);
+    assert.deepEqual(await told(new Map()), [pushed.seq]);
+    assert.deepEqual(await told(new Map([['us', pushed.seq - 1]])), [pushed.seq]);
+    assert.deepEqual(await told(new Map([['us', pushed.seq]])), [], 'the other region has it');
+    assert.deepEqual((await eu.delta(new Map(), 1)).pushed, [], 'with the last page only');
+    await pull([earlier, pushed], pushed.seq);
+    const { operations, pushed: left } = await eu.delta(new Map(), 1000);
+    assert.ok(operations.some(({ seq }) => seq === pushed.seq));
+    assert.deepEqual(left, []);
+  });
+
+  test('more promotions than a page has room for are not noted ahead of what was pulled', async () => {
+    const value = valueText('primary', { epoch: 1, previous: null });
+    const push = (n: number) => signed({ kind: 'primary', key: `tenant_p${n}`, value });
+    const last = (await eu.vector()).get('us') ?? 0;
+    await eu.merge(Array.from({ length: PUSHED_AHEAD_MAX }, (_, n) => push(n)));
+    const beyond = push(PUSHED_AHEAD_MAX);
+    await refusedFor('too_many_pushed', beyond);
+    assert.equal((await eu.delta(new Map([['us', last]]), 1000)).pushed.length, PUSHED_AHEAD_MAX);
+    await pull([], beyond.seq - 1);
+    assert.deepEqual(await eu.merge([beyond]), ['merged']);
+    await pull([], beyond.seq);
+  });
+
+  test('a removed key is forgotten once it would have expired, and nobody brings it back', async () => {
+    const { database: rows, clock } = service.app.kernel;
+    const verifies_until = clock.now() + MINUTE_MS;
+    const value = { issuer: 'urn:x', jwk: '{}', verifies_until };
+    await rows.transaction((tx) => eu.write(tx, { kind: 'public_key', key: 'kid_1', value }));
+    const cells = async () => {
+      const found = (await eu.delta(new Map(), 1000)).operations;
+      return found.filter(({ key }) => key === 'kid_1');
+    };
+    const [added] = await cells();
+    await rows.transaction((tx) => eu.remove(tx, added === undefined ? [] : [added]));
+    const [removed] = await cells();
+    assert.deepEqual([removed?.isRemoved, removed?.tag], [true, added?.tag]);
+    const expired = signed({
+      kind: 'revoked_token',
+      key: 'token_1',
+      value: valueText('revoked_token', { tenant_id: 'tenant_1', expires_at: verifies_until }),
+    });
+    service.clock.advance(EXPIRED_KEPT_MS + 2 * MINUTE_MS);
+    const cutoff = (clock.now() - EXPIRED_KEPT_MS) as Cutoff;
+    assert.ok((await rows.transaction((tx) => deleteExpiredCells(tx, cutoff, 10))) > 0);
+    assert.deepEqual(await cells(), []);
+    await pull([expired], expired.seq);
+    assert.deepEqual(await findCells(rows.read, 'revoked_token', ['token_1']), []);
+    assert.equal((await eu.vector()).get('us'), expired.seq, 'it is not sent again');
   });
 
   test('writes and merges at the same time lose nothing, and their numbers grow', async () => {
     const { database: rows } = service.app.kernel;
     const write = (n: number) =>
       rows.transaction((tx) => eu.write(tx, { kind: 'tenant', key: `tenant_w${n}`, value: { name: 'x' } }));
-    const merge = (n: number) => eu.merge([signed({ key: `tenant_m${n}` })], new Map());
+    const merge = (n: number) => pull([signed({ key: `tenant_m${n}` })], null);
     await Promise.all(Array.from({ length: 10 }, (_, n) => [write(n), merge(n)]).flat());
     const { operations, isComplete } = await eu.delta(new Map(), 1000);
     assert.ok(isComplete);

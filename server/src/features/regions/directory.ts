@@ -1,10 +1,11 @@
 import type { Clock } from '../../kernel/platform/clock.ts';
+import { yielder } from '../../kernel/platform/yielding.ts';
 import type { Database, Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { DirectoryDigest } from './crdt/digest.ts';
-import { isTooFarAhead, laterOf, nextStamp } from './crdt/hybrid-clock.ts';
-import { cellId, isConflict, winner } from './crdt/merge.ts';
+import { isTooFarAhead, nextStamp, stampAfter } from './crdt/hybrid-clock.ts';
+import { cellId, expiryOfCell, isConflict, isForgotten, winner } from './crdt/merge.ts';
 import {
   type CellKind,
   type CellValues,
@@ -12,17 +13,22 @@ import {
   malformation,
   type Operation,
   parsedValue,
+  removalText,
   tagOf,
   valueText,
 } from './crdt/operation.ts';
 import { byOriginAndSeq, type Delta, deltaOf, type Vector } from './crdt/vector.ts';
 import * as store from './directory-store.ts';
 import type { RegionIdentity } from './identity.ts';
+import { PUSHED_AHEAD_MAX, REGION_NAME } from './schemas.ts';
+import { SeenPrimaries } from './seen-primaries.ts';
 
 /** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
 const SEQS_PER_MS = 1000;
+/** Verifying a signature takes as long as reading so many entries of a log. */
+const ENTRIES_PER_SIGNATURE = 50;
 
-export type SyncProblem = 'malformed' | 'unknown_origin' | 'bad_signature' | 'clock_ahead';
+export type SyncProblem = 'malformed' | 'unknown_origin' | 'bad_signature' | 'clock_ahead' | 'too_many_pushed';
 
 /** What another region sent is not accepted. */
 export class RefusedBatch extends Error {
@@ -41,6 +47,27 @@ export interface Write<K extends CellKind = CellKind> {
   value: CellValues[K];
 }
 
+export interface Page {
+  readonly operations: readonly Operation[];
+  /** Promotions that are ahead of earlier operations of their origins. */
+  readonly pushed: readonly Operation[];
+}
+
+export interface PageResult {
+  /** The origins of which something was left out. It must be pulled again. */
+  held: ReadonlySet<string>;
+  /** Why this region cannot rely on what it knows, although it has merged the rest; null if it can. */
+  problem: RefusedBatch | null;
+}
+
+interface Merging {
+  accepted: readonly Operation[];
+  /** Those of them that are ahead of earlier ones of their origins. */
+  pushed: readonly Operation[];
+  /** Up to which number of each origin everything is included. */
+  reached: ReadonlyMap<string, number>;
+}
+
 export type MergeResult = 'merged' | 'known' | 'superseded';
 
 /** The directory that the regions share, as this region has it. */
@@ -50,6 +77,7 @@ export class Directory {
   readonly #clock: Clock;
   readonly #identity: RegionIdentity;
   readonly #onConflict: (tenantId: string, regions: readonly string[]) => void;
+  readonly seen = new SeenPrimaries();
   /** Called after a merge with the tenants that it is about. */
   onMerged: (tenantIds: readonly string[]) => void = () => {};
 
@@ -76,10 +104,10 @@ export class Directory {
   }
 
   /** Removes elements of a set, each by the tag of its addition. */
-  async remove(tx: Tx, kind: CellKind, elements: readonly { key: string; tag: string }[]): Promise<void> {
+  async remove(tx: Tx, elements: readonly Operation[]): Promise<void> {
     await this.#append(
       tx,
-      elements.map(({ key, tag }) => ({ kind, key, value: '', removes: tag })),
+      elements.map((element) => ({ kind: element.kind, key: element.key, ...removalOf(element) })),
     );
   }
 
@@ -89,83 +117,196 @@ export class Directory {
   ): Promise<void> {
     if (writes.length === 0) return;
     let clock = await store.lockClock(tx, this.region);
-    const operations = writes.map(({ kind, key, value, removes }) => {
+    const cells = writes.map(({ kind, key, value, removes }) => ({ kind, key, value, removes, tag: removes ?? '' }));
+    const current = new Map((await this.#rows(tx, cells)).map((row) => [cellId(store.operationOf(row)), row]));
+    const operations = cells.map(({ removes, ...cell }) => {
       const now = this.#clock.now();
-      const { ms, counter } = nextStamp(clock, now, this.region);
-      const seq = Math.max(clock.seq + 1, now * SEQS_PER_MS);
-      clock = { ms, counter, seq };
-      const own = { origin: this.region, seq };
-      const tag = removes ?? (isSetKind(kind) ? tagOf(own) : '');
-      return this.#identity.sign({ ...own, ms, counter, kind, key, tag, isRemoved: removes !== null, value });
+      const own = nextStamp(clock, now, this.region);
+      const held = current.get(cellId(cell));
+      const { ms, counter } = held === undefined ? own : stampAfter(own, held, now);
+      clock = { ms: own.ms, counter: own.counter, seq: Math.max(clock.seq + 1, now * SEQS_PER_MS) };
+      const { seq } = clock;
+      const tag = removes ?? (isSetKind(cell.kind) ? tagOf({ origin: this.region, seq }) : '');
+      return this.#identity.sign({ origin: this.region, seq, ms, counter, ...cell, tag, isRemoved: removes !== null });
     });
-    await this.#apply(tx, operations);
+    await this.#write(tx, operations);
     await store.putClock(tx, this.region, clock);
     await store.putVector(tx, this.region, clock.seq);
   }
 
   /**
-   * Merges what another region sent. The whole batch is refused if one operation is malformed or not signed by its origin. An operation from a clock
-   * that is ahead ends what is accepted of its origin, and is accepted once the time has come.
-   *
-   * `pulled` is what the sender of a pull vouches for. Without it the operations were pushed ahead of earlier ones of their origin, which are still to be
-   * pulled, so the vector stays as it is.
+   * Writes again what this region signed with another key than its present one, so that the others can do without the certificate of the old one.
+   * It looks at some cells after the number `after`, and returns where to go on; null if there are no more.
    */
-  async merge(received: readonly Operation[], pulled: Vector | null = null): Promise<MergeResult[]> {
-    for (const operation of received) this.#refuseInvalid(operation);
-    const now = this.#clock.now();
-    const late = new Set<string>();
-    const accepted = [...received].sort(byOriginAndSeq).filter((operation) => {
-      if (isTooFarAhead(operation, now)) late.add(operation.origin);
-      return !late.has(operation.origin);
-    });
-    // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
-    const changing = await this.#winners(this.#database.read, accepted);
-    const known = await store.readVector(this.#database.read);
-    const reached = pulled === null ? new Map<string, number>() : reachedBy(accepted, pulled, late);
-    const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
-    if (changing.length > 0 || isAhead) await this.#commit(accepted, changing, reached);
-    if (late.size > 0) {
-      const names = [...late].join(', ');
-      throw new RefusedBatch('clock_ahead', `the clock of ${names} is more than a minute ahead of this region's`);
+  async signAgain(after: number, limit: number): Promise<number | null> {
+    const rows = await store.cellsOfOrigin(this.#database.read, this.region, after, limit);
+    const stale = new Set<string>();
+    const yieldAfter = yielder(SYSTEM_TENANT);
+    for (const row of rows) {
+      await yieldAfter(ENTRIES_PER_SIGNATURE);
+      if (!this.#identity.isSignedWithOwnKey(store.operationOf(row))) stale.add(row.signature);
     }
+    if (stale.size > 0) {
+      await this.#database.transaction(async (tx) => {
+        await store.lockClock(tx, this.region);
+        const current = await store.cellsOfOrigin(tx, this.region, after, limit);
+        const left = current.filter(({ signature }) => stale.has(signature));
+        // Nothing is signed that somebody else wrote into the database.
+        for (const row of await store.REGION_CELLS.authenticOf(tx, left)) await this.#again(tx, row);
+      });
+    }
+    return rows.at(-1)?.seq ?? null;
+  }
+
+  async #again(tx: Tx, row: store.CellRow): Promise<void> {
+    const operation = store.operationOf(row);
+    const { kind, key, tag, value, isRemoved } = operation;
+    // An element of a set is identified by the operation that added it, so it is added anew.
+    if (!isRemoved) await this.#append(tx, [{ kind, key, value, removes: null }]);
+    if (tag !== '') await this.#append(tx, [{ kind, key, ...removalOf(operation) }]);
+  }
+
+  /**
+   * Merges what another region pushed ahead of earlier operations of its origin, which are still to be pulled, so the vector stays as it is. The
+   * whole batch is refused if one operation is.
+   */
+  async merge(pushed: readonly Operation[]): Promise<MergeResult[]> {
+    for (const operation of pushed) {
+      const problem = this.#problemOf(operation) ?? this.#clockProblem(operation);
+      if (problem !== null) throw problem;
+    }
+    const changing = await this.#apply({ accepted: pushed, pushed, reached: new Map() });
     const merged = new Set(changing.map(cellId));
-    const current = await this.#current(this.#database.read, accepted);
-    return received.map((operation) => {
+    const current = await this.#current(this.#database.read, pushed);
+    return pushed.map((operation) => {
       const { origin, seq } = current.get(cellId(operation)) ?? operation;
       if (origin !== operation.origin || seq !== operation.seq) return 'superseded';
       return merged.has(cellId(operation)) ? 'merged' : 'known';
     });
   }
 
-  #refuseInvalid(operation: Operation): void {
-    const problem = malformation(operation);
-    if (problem !== null) throw new RefusedBatch('malformed', problem);
-    if (!this.#identity.isKnownRegion(operation.origin))
-      throw new RefusedBatch('unknown_origin', 'an operation is from a region that is not configured');
-    if (!this.#identity.isSigned(operation))
-      throw new RefusedBatch('bad_signature', `an operation is not signed by its origin, ${operation.origin}`);
+  /**
+   * Merges a page that was pulled from the region `from`, which vouches for its own numbers up to `seq`. What it says about those of others counts
+   * only as far as they signed it.
+   *
+   * An operation of another origin that cannot be accepted, now or at all, must not keep this region from everything else in the page. It is left
+   * out, and so is what its origin wrote after it, in this page and the next ones, except for promotions, which do not depend on what came before.
+   * `heldBefore` are the origins of which an earlier page of this pull left something out.
+   */
+  async mergePage(
+    from: string,
+    page: Page,
+    seq: number | null,
+    heldBefore: ReadonlySet<string> = new Set(),
+  ): Promise<PageResult> {
+    const accepted: Operation[] = [];
+    const pushed: Operation[] = [];
+    const held = new Set(heldBefore);
+    let problem: RefusedBatch | null = null;
+    const yieldAfter = yielder(SYSTEM_TENANT);
+    // A region that was removed from the configuration has no say any more, whoever passes on what it wrote.
+    const hasSay = ({ origin }: Operation) => !REGION_NAME.test(origin) || this.#identity.isKnownRegion(origin);
+    for (const operation of page.operations.filter(hasSay).sort(byOriginAndSeq)) {
+      const { origin, kind } = operation;
+      await yieldAfter(ENTRIES_PER_SIGNATURE);
+      const found = this.#problemInPage(from, operation);
+      if (found !== null) {
+        held.add(origin);
+        // Without that promotion this region cannot rely on what it knows, and a region whose own clock is wrong is not relied on at all.
+        if (origin === from || kind === 'primary') problem ??= found;
+      } else if (!held.has(origin)) accepted.push(operation);
+      else if (kind === 'primary') pushed.push(operation);
+    }
+    for (const operation of page.pushed.filter(hasSay)) {
+      if (operation.kind !== 'primary') throw new RefusedBatch('malformed', 'only promotions are pushed');
+      const found = this.#problemInPage(from, operation);
+      if (found === null) pushed.push(operation);
+      else problem ??= found;
+    }
+    const reached = new Map(seq === null || held.has(from) ? [] : [[from, seq]]);
+    for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
+    await this.#apply({ accepted: [...accepted, ...pushed], pushed, reached });
+    return { held, problem };
   }
 
-  async #commit(
-    accepted: readonly Operation[],
-    changing: readonly Operation[],
-    reached: ReadonlyMap<string, number>,
-  ): Promise<void> {
+  /** Returns the operations that changed something. */
+  async #apply({ accepted, pushed, reached }: Merging): Promise<Operation[]> {
+    const now = this.#clock.now();
+    const living = accepted.filter((operation) => !isForgotten(operation, now));
+    // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
+    const changing = await this.#winners(this.#database.read, living);
+    const known = await store.readVector(this.#database.read);
+    const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
+    if (changing.length > 0 || isAhead) await this.#commit({ accepted: living, pushed, reached }, changing);
+    this.#noteSeen(accepted);
+    return changing;
+  }
+
+  /** Other nodes of this region may have merged them first. */
+  #noteSeen(merged: readonly Operation[]): void {
+    const news = merged.filter((operation) => operation.kind === 'primary' && this.seen.note(operation));
+    if (news.length > 0) this.onMerged(tenantsAffected(news));
+  }
+
+  #problemOf(operation: Operation): RefusedBatch | null {
+    const problem = malformation(operation);
+    if (problem !== null) return new RefusedBatch('malformed', problem);
+    if (!this.#identity.isKnownRegion(operation.origin))
+      return new RefusedBatch('unknown_origin', 'an operation is from a region that is not configured');
+    if (!this.#identity.isSigned(operation))
+      return new RefusedBatch('bad_signature', `an operation is not signed by its origin, ${operation.origin}`);
+    return null;
+  }
+
+  /** Throws if the page cannot be from a region that works as it should. */
+  #problemInPage(from: string, operation: Operation): RefusedBatch | null {
+    const wrong = this.#problemOf(operation);
+    if (wrong !== null && (operation.origin === from || wrong.problem === 'malformed')) throw wrong;
+    return wrong ?? this.#clockProblem(operation);
+  }
+
+  #clockProblem(operation: Operation): RefusedBatch | null {
+    if (!isTooFarAhead(operation, this.#clock.now())) return null;
+    const { origin } = operation;
+    return new RefusedBatch('clock_ahead', `the clock of ${origin} is more than a minute ahead of this region's`);
+  }
+
+  async #commit({ accepted, pushed, reached }: Merging, changing: readonly Operation[]): Promise<void> {
     await this.#database.transaction(async (tx) => {
       // Locked before the clock, as in transactions that revoke a token. Requests in progress are checked again before they commit.
       for (const tenantId of tenantsAffected(changing)) await raiseEpoch(tx, tenantId);
-      let clock = await store.lockClock(tx, this.region);
-      await this.#apply(tx, accepted);
-      for (const { ms, counter } of accepted) clock = { ...laterOf({ ...clock, ms, counter }, clock) };
+      const clock = await store.lockClock(tx, this.region);
+      await this.#write(tx, accepted);
+      if (pushed.length > 0) await this.#refuseTooMany(tx);
       const known = await store.readVector(tx);
       for (const [origin, seq] of reached) if (seq > (known.get(origin) ?? 0)) await store.putVector(tx, origin, seq);
-      const ownSeq = Math.max(clock.seq, reached.get(this.region) ?? 0);
-      await store.putClock(tx, this.region, { ms: clock.ms, counter: clock.counter, seq: ownSeq });
+      // After a restore, the others may know later numbers of this region.
+      await store.putClock(tx, this.region, { seq: Math.max(clock.seq, reached.get(this.region) ?? 0) });
     });
     this.onMerged(tenantsAffected(changing));
   }
 
-  async #apply(tx: Tx, operations: readonly Operation[]): Promise<void> {
+  /** Every page has all of them, so there must not be more than fit. */
+  async #refuseTooMany(tx: Tx): Promise<void> {
+    if ((await this.#pushedAhead(tx, await store.readVector(tx), new Map())).length <= PUSHED_AHEAD_MAX) return;
+    throw new RefusedBatch(
+      'too_many_pushed',
+      'too many promotions were pushed here that this region has not pulled yet: try again once it has',
+    );
+  }
+
+  /** The primary regions that were pushed here ahead of what this region has pulled, and that a region with the vector `known` may lack. */
+  async #pushedAhead(db: Reader, own: Vector, known: Vector): Promise<Operation[]> {
+    const cells: Operation[] = [];
+    for (const origin of this.#identity.names) {
+      const after = Math.max(own.get(origin) ?? 0, known.get(origin) ?? 0);
+      const rows = await store.primariesAfter(db, origin, after, PUSHED_AHEAD_MAX + 1);
+      cells.push(...rows.map(store.operationOf));
+    }
+    return cells;
+  }
+
+  async #write(tx: Tx, operations: readonly Operation[]): Promise<void> {
     const rows = await this.#rows(tx, operations);
     const before = new Map(rows.map((row) => [cellId(store.operationOf(row)), row]));
     const next = new Map<string, Operation>();
@@ -180,7 +321,7 @@ export class Directory {
     for (const [id, operation] of next) await store.putCell(tx, operation, before.get(id));
   }
 
-  async #rows(db: Reader, operations: readonly Operation[]): Promise<store.CellRow[]> {
+  async #rows(db: Reader, operations: readonly Pick<Operation, 'kind' | 'key'>[]): Promise<store.CellRow[]> {
     const byKind = Map.groupBy(operations, ({ kind }) => kind);
     const rows: store.CellRow[] = [];
     for (const [kind, some] of byKind) {
@@ -202,18 +343,23 @@ export class Directory {
     });
   }
 
-  /** What a region with this vector lacks. */
-  async delta(known: Vector, limit: number): Promise<Delta<Operation>> {
+  /**
+   * What a region with this vector lacks. `pushed`, with the last page, are the promotions that this region noted although it has not pulled
+   * everything that their origins wrote before. A region that has noted a promotion must pass it on at once: the regions that a former primary
+   * region relies on may have nothing but this one in common with those that noted it.
+   */
+  async delta(known: Vector, limit: number): Promise<Delta<Operation> & { pushed: Operation[] }> {
     const { read } = this.#database;
     const own = await store.readVector(read);
     const cells: Operation[] = [];
-    for (const origin of [...own.keys()].sort()) {
+    for (const origin of [...own.keys()].filter((name) => this.#identity.isKnownRegion(name)).sort()) {
       if (cells.length > limit) break;
       const after = known.get(origin) ?? 0;
       if ((own.get(origin) ?? 0) <= after) continue;
       cells.push(...(await store.cellsOfOrigin(read, origin, after, limit + 1 - cells.length)).map(store.operationOf));
     }
-    return deltaOf(cells, own, known, limit);
+    const delta = deltaOf(cells, own, known, limit);
+    return { ...delta, pushed: delta.isComplete ? await this.#pushedAhead(read, own, known) : [] };
   }
 
   vector(): Promise<Map<string, number>> {
@@ -223,7 +369,7 @@ export class Directory {
   async digest(asOf: number): Promise<string> {
     const digest = new DirectoryDigest(asOf);
     for await (const rows of store.REGION_CELLS.walk(this.#database.read, SYSTEM_TENANT)) {
-      for (const row of rows) digest.add(store.operationOf(row));
+      for (const row of rows) if (this.#identity.isKnownRegion(row.origin)) digest.add(store.operationOf(row));
     }
     return digest.toString();
   }
@@ -240,11 +386,11 @@ export class Directory {
   }
 }
 
-/** Up to which number of each origin everything was included. */
-function reachedBy(accepted: readonly Operation[], pulled: Vector, late: ReadonlySet<string>): Map<string, number> {
-  const reached = new Map([...pulled].filter(([origin]) => !late.has(origin)));
-  for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
-  return reached;
+/** The removal of an element of a set, or the same removal again. */
+function removalOf(element: Operation): { value: string; removes: string } {
+  const expiresAt = expiryOfCell(element);
+  if (expiresAt === null) throw new Error('only an element of a set that expires can be removed');
+  return { value: removalText(expiresAt), removes: element.tag };
 }
 
 /** The tenants whose requests must be checked again: their primary region changed, or one of their tokens was revoked. */

@@ -1,18 +1,24 @@
+import type { Static } from 'typebox';
+import { Compile } from 'typebox/compile';
 import { AddressGuard } from '../../kernel/outbound/address-guard.ts';
 import { HttpClient } from '../../kernel/outbound/http-client.ts';
 import { SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import { pushDirectory } from './contract.ts';
 import type { Operation } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
-import { type MergeResult, RefusedBatch } from './directory.ts';
+import { RefusedBatch } from './directory.ts';
 import type { RegionIdentity } from './identity.ts';
-import { OPERATIONS_MAX, PUSHED_MAX } from './schemas.ts';
+import { OPERATIONS_MAX, PUSHED_AHEAD_MAX, PUSHED_MAX } from './schemas.ts';
 import { readPage, type SyncPage, vectorText } from './sync-page.ts';
 
 const TIMEOUT_MS = 10 * SECOND_MS;
 /** The largest page: each operation has a bounded value and signature. */
-const PAGE_BYTES_MAX = OPERATIONS_MAX * 4096 + 16 * 1024;
+const PAGE_BYTES_MAX = (OPERATIONS_MAX + PUSHED_AHEAD_MAX) * 4096 + 16 * 1024;
+
+type Noted = Static<typeof pushDirectory.output>;
+const NOTED = Compile(pushDirectory.output);
 
 /** Another region refused a request, or did not answer as it should. The message contains nothing of what it sent. */
 export class ExchangeFailure extends Error {
@@ -39,12 +45,12 @@ export class Exchange {
   }
 
   /** Tells a region operations that it should not have to wait for. */
-  async push(peer: RegionPeer, operations: readonly Operation[]): Promise<MergeResult[]> {
+  async push(peer: RegionPeer, operations: readonly Operation[]): Promise<Noted> {
     if (operations.length > PUSHED_MAX) throw new Error('too many operations are pushed at once');
-    const answer = (await this.#send(peer, 'POST', '', JSON.stringify({ operations }))) as { results?: unknown };
-    if (!Array.isArray(answer.results) || answer.results.length !== operations.length)
+    const answer = await this.#send(peer, 'POST', '', JSON.stringify({ operations }));
+    if (!NOTED.Check(answer) || answer.results.length !== operations.length)
       throw new ExchangeFailure('the answer is malformed');
-    return answer.results as MergeResult[];
+    return answer;
   }
 
   async #send(peer: RegionPeer, method: 'GET' | 'POST', query: string, body: string | undefined): Promise<unknown> {

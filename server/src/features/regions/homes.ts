@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import { jwtVerify } from 'jose';
+import { decodeProtectedHeader, jwtVerify } from 'jose';
 import type { RevokedToken } from '../../kernel/integrity/row-changes.ts';
 import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
 import { MINUTE_MS } from '../../kernel/platform/clock.ts';
@@ -11,7 +11,8 @@ import type { Contacts } from './contacts.ts';
 import { epochOf, isElement } from './crdt/merge.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { findCells, findPrimary, findPromotion, operationOf } from './directory-store.ts';
+import { type CellRow, findCells, findPrimary, findPromotion, operationOf } from './directory-store.ts';
+import { isPutBack } from './seen-primaries.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
 const LOOKUP_MS = MINUTE_MS;
@@ -19,6 +20,7 @@ const LOOKUPS_BYTES_MAX = 4 * 1024 * 1024;
 const LOOKUP_BYTES = 256;
 const HERE: Home = { kind: 'here', isAssigned: true };
 const UNASSIGNED: Home = { kind: 'here', isAssigned: false };
+const UNKNOWN: Home = { kind: 'unknown' };
 
 interface Lookup {
   home: Home;
@@ -33,6 +35,8 @@ export class Homes implements Regions {
   readonly #kernel: Kernel;
   readonly #directory: Directory;
   readonly #contacts: Contacts;
+  /** Called when a row was put back or deleted: what the other regions know takes its place. */
+  onPutBack: () => void = () => {};
   readonly #lookups = new BoundedCache<string, Lookup>({ bytesMax: LOOKUPS_BYTES_MAX, bytesOf: () => LOOKUP_BYTES });
 
   constructor(config: RegionConfig, kernel: Kernel, directory: Directory, contacts: Contacts) {
@@ -58,19 +62,36 @@ export class Homes implements Regions {
   async #lookUp(tenantId: string, epoch: number | null): Promise<Home> {
     const at = performance.now();
     const home = await this.homeIn(this.#kernel.database.read, tenantId);
-    this.#lookups.set(tenantId, { home, epoch, at });
+    if (home !== UNKNOWN) this.#lookups.set(tenantId, { home, epoch, at });
     return home;
   }
 
   async homeIn(db: Reader, tenantId: string): Promise<Home> {
     if (tenantId === this.#kernel.operatorTenantId) return UNASSIGNED;
-    const primary = await findPrimary(db, tenantId);
-    if (primary === undefined) return UNASSIGNED;
+    const primary = await this.#primaryOf(db, tenantId);
+    // Until the other regions have said that they know of no primary region, a missing row may have been deleted here.
+    if (primary === undefined) return this.#contacts.hasPulled() ? UNASSIGNED : UNKNOWN;
     if (primary.origin !== this.name) return { kind: 'elsewhere', region: primary.origin };
     const promotion = await findPromotion(db, tenantId);
     const isActive =
       promotion !== undefined && promotion.epoch === epochOf(operationOf(primary)) && promotion.active_at !== null;
     return isActive ? HERE : { kind: 'starting' };
+  }
+
+  /** The authentic row, unless it is older than one that this process has seen: then it was put back, or the last one was deleted. */
+  async #primaryOf(db: Reader, tenantId: string): Promise<CellRow | undefined> {
+    const { read } = this.#kernel.database;
+    // A transaction may see an older state than what was committed since, so it is read again before it is refused.
+    for (const reader of new Set([db, read])) {
+      const seen = this.#directory.seen.get(tenantId);
+      const row = await findPrimary(reader, tenantId);
+      const operation = row === undefined ? null : operationOf(row);
+      if (isPutBack(seen, operation)) continue;
+      if (reader === read && operation !== null) this.#directory.seen.note(operation);
+      return row;
+    }
+    this.onPutBack();
+    throw read.rowKeys.refuse('region_cells', `primary ${tenantId}`);
   }
 
   urlOf(region: string): string | null {
@@ -87,27 +108,24 @@ export class Homes implements Regions {
 
   /** The claims of a token that another region's key signed, unless it was revoked. */
   async foreignToken(jwt: string): Promise<ForeignToken | null> {
-    let issuer: string | undefined;
+    for (const key of await this.#publicKeys(jwt)) {
+      const found = await this.#verified(jwt, key);
+      if (found !== null) return (await this.isRevoked(found.tokenId)) ? null : found;
+    }
+    return null;
+  }
+
+  async #verified(jwt: string, { issuer, jwk }: PublicKey): Promise<ForeignToken | null> {
     try {
-      const { payload } = await jwtVerify(
-        jwt,
-        async ({ kid }) => {
-          const key = await this.#publicKey(kid ?? '');
-          if (key === undefined) throw new UnknownKey();
-          issuer = key.issuer;
-          return createPublicKey({ key: JSON.parse(key.jwk), format: 'jwk' });
-        },
-        {
-          algorithms: ['EdDSA'],
-          typ: 'JWT',
-          currentDate: new Date(this.#kernel.clock.now()),
-          requiredClaims: ['jti', 'sub', 'exp', 'iat'],
-        },
-      );
-      const { jti, sub, tid, iss } = payload;
-      if (iss !== issuer || typeof tid !== 'string') return null;
-      if (await this.isRevoked(String(jti))) return null;
-      return { tenantId: tid, tokenId: String(jti), subject: String(sub) };
+      const { payload } = await jwtVerify(jwt, createPublicKey({ key: JSON.parse(jwk), format: 'jwk' }), {
+        algorithms: ['EdDSA'],
+        typ: 'JWT',
+        issuer,
+        currentDate: new Date(this.#kernel.clock.now()),
+        requiredClaims: ['jti', 'sub', 'exp', 'iat'],
+      });
+      const { jti, sub, tid } = payload;
+      return typeof tid === 'string' ? { tenantId: tid, tokenId: String(jti), subject: String(sub) } : null;
     } catch (error) {
       // An invalid token is nobody's. Its problem is told by the check that this one follows.
       if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null;
@@ -115,11 +133,21 @@ export class Homes implements Regions {
     }
   }
 
-  /** One key, by its id: anybody can send a token that names any, so it must not cost a list of all. */
-  async #publicKey(kid: string): Promise<{ issuer: string; jwk: string } | undefined> {
+  /**
+   * The keys with the id that a token names, the last one of each region: a region that publishes a key with the id of another region's must not
+   * make that one useless. Anybody can send a token that names any id, so it must not cost a list of all.
+   */
+  async #publicKeys(jwt: string): Promise<PublicKey[]> {
+    const kid = keyIdOf(jwt);
+    if (kid === null) return [];
     const rows = await findCells(this.#kernel.database.read, 'public_key', [kid]);
-    const operations = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
-    return operations.map(parsedValue).find(({ verifies_until }) => verifies_until > this.#kernel.clock.now());
+    const elements = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
+    const latest = new Map(elements.sort((a, b) => a.seq - b.seq).map((one) => [one.origin, parsedValue(one)]));
+    return [...latest]
+      .filter(
+        ([origin, { verifies_until }]) => this.urlOf(origin) !== null && verifies_until > this.#kernel.clock.now(),
+      )
+      .map(([, key]) => key);
   }
 
   async isRevoked(tokenId: string): Promise<boolean> {
@@ -136,6 +164,16 @@ export class Homes implements Regions {
   }
 }
 
-class UnknownKey extends Error {
-  readonly code = 'ERR_JWKS_NO_MATCHING_KEY';
+interface PublicKey {
+  issuer: string;
+  jwk: string;
+}
+
+function keyIdOf(jwt: string): string | null {
+  try {
+    return decodeProtectedHeader(jwt).kid ?? null;
+  } catch {
+    // What is no token names no key.
+    return null;
+  }
 }

@@ -49,6 +49,19 @@ test('a region is known by the key of its certificate, and only while that is va
   assert.equal(identity.peerOf(issued.peer(us.certificate), 'eu', now), null, 'nobody is known by who issued it');
 });
 
+test('a region may have two certificates while it replaces its key, also if they could issue others', async () => {
+  for (const isCa of [false, true]) {
+    const [eu, old, renewed] = [await written('eu'), await written('us', { isCa }), await written('us', { isCa })];
+    const authority = await testAuthority({ cn: 'Shared CA' });
+    const file = join(folder, `both-${isCa}.pem`);
+    writeFileSync(file, [old, renewed].map(({ certificate }) => certificate.pem).join('\n') + authority.pem);
+    const identity = open(eu.files, [['us', file]]);
+    for (const { certificate } of [old, renewed])
+      assert.equal(identity.peerOf(certificate.peer(), 'eu', Date.now()), 'us', `CA: ${isCa}`);
+    assert.equal(identity.peerOf(authority.peer(), 'eu', Date.now()), null, 'an authority is nobody');
+  }
+});
+
 test('files that cannot be used say which and why', async () => {
   const [eu, us] = [await written('a'), await written('b')];
   const wrong: [[string, string], [string, string][], RegExp][] = [

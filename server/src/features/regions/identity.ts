@@ -29,15 +29,17 @@ export class RegionIdentity {
   readonly certPem: string;
   readonly keyPem: string;
   readonly #key: KeyObject;
+  readonly #publicKey: KeyObject;
   readonly #regions = new Map<string, KnownRegion>();
 
   constructor({ name, certFile, keyFile, peers }: RegionConfig) {
     this.certPem = readPem(certFile, 'CV_REGION_CERT_FILE');
     this.keyPem = readPem(keyFile, 'CV_REGION_KEY_FILE');
     this.#key = privateKeyOf(this.keyPem, keyFile);
+    this.#publicKey = createPublicKey(this.#key);
     const own = knownRegion(this.certPem, certFile, 'CV_REGION_CERT_FILE');
     const [leaf] = own.keys;
-    if (leaf === undefined || thumbprintOf(leaf) !== thumbprintOf(createPublicKey(this.#key)))
+    if (leaf === undefined || thumbprintOf(leaf) !== thumbprintOf(this.#publicKey))
       throw new StartError(`${keyFile} (CV_REGION_KEY_FILE) is not the key of the certificate in ${certFile}.`);
     this.#regions.set(name, own);
     for (const peer of peers) {
@@ -67,6 +69,17 @@ export class RegionIdentity {
     if (signature === null || known === undefined) return false;
     const text = Buffer.from(signedText(operation));
     return known.keys.some((key) => verify(digestOf(key), text, key, signature));
+  }
+
+  /** All configured regions, this one included. */
+  get names(): string[] {
+    return [...this.#regions.keys()];
+  }
+
+  isSignedWithOwnKey(operation: Operation): boolean {
+    const signature = decodeBase64(operation.signature);
+    const text = Buffer.from(signedText(operation));
+    return signature !== null && verify(digestOf(this.#publicKey), text, this.#publicKey, signature);
   }
 
   isKnownRegion(name: string): boolean {
@@ -122,8 +135,11 @@ function knownRegion(pem: string, file: string, setting: string): KnownRegion {
   try {
     if (found.length === 0 || found.length > CERTIFICATES_MAX) throw new Error('no certificates, or too many');
     const certificates = found.map((one) => new X509Certificate(one));
-    // An authority after the first certificate only vouches for servers. Regions may share one, and it is nobody's identity.
-    const keys = certificates.filter(({ ca }, index) => index === 0 || !ca).map(({ publicKey }) => publicKey);
+    const name = certificates[0]?.subject;
+    // An authority after the first certificate only vouches for servers. Regions may share one, and it is nobody's identity. A certificate with the
+    // subject of the first one replaces it, also if it could issue others: `openssl req -x509` makes such certificates unless told otherwise.
+    const isOwn = ({ ca, subject }: X509Certificate) => !ca || subject === name;
+    const keys = certificates.filter(isOwn).map(({ publicKey }) => publicKey);
     return { keys, thumbprints: new Set(keys.map(thumbprintOf)), pem: found.join('\n') };
   } catch {
     throw new StartError(`${file} (${setting}) must contain 1 to ${CERTIFICATES_MAX} certificates in PEM.`);

@@ -1,18 +1,17 @@
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS } from '../../kernel/platform/clock.ts';
 import type { Feature } from '../../kernel/platform/feature.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
 import * as contract from './contract.ts';
+import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
 import { deleteExpiredCells } from './directory-store.ts';
 import { type OpenRegions, openRegions, regionMetrics } from './open-regions.ts';
 import * as service from './service.ts';
 
 export { REGION_CELLS, REGION_PROMOTIONS } from './directory-store.ts';
 
-/** Revoked ids are kept a little longer than their tokens, because the clocks of regions differ. */
-const EXPIRED_KEPT_MS = DAY_MS;
 const EXPIRED_AT_ONCE = 500;
 
 export function regionsFeature(kernel: Kernel): Feature {
@@ -33,7 +32,7 @@ export function regionsFeature(kernel: Kernel): Feature {
       {
         name: 'forget-revoked-ids',
         intervalMs: HOUR_MS,
-        // All of them expire with their tokens, so it is normal to delete a large share of them.
+        // All of them expire with their tokens and keys, so it is normal to delete a large share of them.
         removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
         run: async (signal, cutoff) => {
           const remove = () =>

@@ -7,6 +7,7 @@ import { Exchange } from './exchange.ts';
 import { Homes } from './homes.ts';
 import { RegionIdentity } from './identity.ts';
 import { Promotions } from './promotions.ts';
+import { Publication } from './publication.ts';
 import { Synchronization } from './synchronization.ts';
 
 export interface RegionMetrics {
@@ -50,12 +51,14 @@ export async function openRegions(
     log.error({ tenant, regions, what_to_do: CONFLICT_ADVICE }, 'two regions took the same epoch of a tenant');
   };
   const directory = new Directory({ region: config.name, database, clock, identity, onConflict });
-  const contacts = new Contacts(config, database, time);
+  const contacts = new Contacts(config, time);
   const exchange = new Exchange(config, identity);
   const homes = new Homes(config, kernel, directory, contacts);
-  const promotions = new Promotions({ config, database, directory, contacts, exchange, log });
-  const parts = { kernel, config, directory, contacts, exchange, promotions };
-  await contacts.refresh();
+  const promotions = new Promotions({ config, database, directory, contacts, exchange, log, clock });
+  const publication = new Publication(kernel, config, directory);
+  const parts = { kernel, config, directory, contacts, exchange, promotions, publication };
+  const synchronization = new Synchronization(parts);
+  homes.onPutBack = () => synchronization.pullAll();
   kernel.regionGate.use(homes);
   return {
     config,
@@ -64,7 +67,7 @@ export async function openRegions(
     contacts,
     homes,
     promotions,
-    synchronization: new Synchronization(parts),
+    synchronization,
     refused,
   };
 }

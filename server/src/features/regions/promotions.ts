@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Contacts, quorums } from './contacts.ts';
+import { type Contacts, quorums, waitMs } from './contacts.ts';
 import type { Directory } from './directory.ts';
 import {
+  deletePendingPromotion,
   findCells,
   findPromotion,
   operationOf,
@@ -13,6 +15,10 @@ import {
   putPromotion,
 } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
+import { publishedHead, replicaOf } from './replica.ts';
+
+/** The lease of each region that has noted an epoch. */
+type NotedBy = Record<string, number>;
 
 const PROMOTIONS_AT_ONCE = 50;
 
@@ -24,6 +30,9 @@ export class Promotions {
   readonly #contacts: Contacts;
   readonly #exchange: Exchange;
   readonly #log: Logger;
+  readonly #clock: Clock;
+  /** When this process first saw that enough regions had noted the epoch of a tenant, by its monotonic clock. */
+  readonly #waitingSince = new Map<string, { epoch: number; at: number }>();
 
   constructor(parts: {
     config: RegionConfig;
@@ -32,6 +41,7 @@ export class Promotions {
     contacts: Contacts;
     exchange: Exchange;
     log: Logger;
+    clock: Clock;
   }) {
     this.#config = parts.config;
     this.#database = parts.database;
@@ -39,6 +49,7 @@ export class Promotions {
     this.#contacts = parts.contacts;
     this.#exchange = parts.exchange;
     this.#log = parts.log;
+    this.#clock = parts.clock;
   }
 
   /** For a tenant that is created here: no other region can know it. */
@@ -71,7 +82,7 @@ export class Promotions {
     const { epoch, previous } = next;
     await this.#directory.write(tx, { kind: 'tenant', key: tenant_id, value: { name } });
     await this.#directory.write(tx, { kind: 'primary', key: tenant_id, value: { epoch, previous } });
-    const noted_by = JSON.stringify([this.#config.name]);
+    const noted_by = JSON.stringify({ [this.#config.name]: this.#config.leaseMs } satisfies NotedBy);
     await putPromotion(tx, { promoted_id: tenant_id, ...next, noted_by, noted_at: null });
   }
 
@@ -82,17 +93,28 @@ export class Promotions {
   }
 
   async #advance(pending: PromotionRow): Promise<void> {
+    const { name, peers } = this.#config;
     const [cell] = await findCells(this.#database.read, 'primary', [pending.promoted_id]);
-    // Another region has taken a later epoch meanwhile.
-    if (cell === undefined || cell.origin !== this.#config.name) return;
-    const noted = new Set(JSON.parse(pending.noted_by) as string[]);
+    if (cell === undefined) return;
+    if (cell.origin !== name) {
+      // Another region has taken a later epoch meanwhile. Left here, it would take the turn of others.
+      await this.#database.transaction((tx) => deletePendingPromotion(tx, pending));
+      return;
+    }
+    // A region that was removed from the configuration since does not count.
+    const isConfigured = (region: string) => region === name || peers.some((peer) => peer.name === region);
+    const noted = new Map(Object.entries(JSON.parse(pending.noted_by) as NotedBy).filter(([n]) => isConfigured(n)));
+    let head: { seq: number; hash: string } | null = null;
+    const hadNoted = pending.previous !== null && noted.has(pending.previous);
     await Promise.all(
-      this.#config.peers
-        .filter(({ name }) => !noted.has(name))
+      peers
+        .filter((peer) => !noted.has(peer.name))
         .map(async (peer) => {
           try {
-            const [result] = await this.#exchange.push(peer, [operationOf(cell)]);
-            if (result !== 'superseded') noted.add(peer.name);
+            const { results, heads, lease_ms } = await this.#exchange.push(peer, [operationOf(cell)]);
+            if (results[0] === 'superseded') return;
+            noted.set(peer.name, lease_ms);
+            if (peer.name === pending.previous) head = heads[0] ?? null;
           } catch (error) {
             this.#log.warn(
               { region: peer.name, problem: (error as Error).message },
@@ -101,29 +123,60 @@ export class Promotions {
           }
         }),
     );
-    const now = await this.#contacts.now();
-    const isEnough = noted.size >= quorums(this.#config.peers.length + 1).toPromote;
+    const now = this.#clock.now();
+    const isEnough = noted.size >= quorums(peers.length + 1).toPromote;
     const noted_at = isEnough ? (pending.noted_at ?? now) : null;
     // The region before may itself have waited for one that still serves: only if every region has noted the epoch has every other stopped.
-    const hasStopped = pending.previous === null || noted.size === this.#config.peers.length + 1;
-    const isOver = noted_at !== null && now >= noted_at + this.#contacts.waitMs;
-    await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
+    const hasStopped = pending.previous === null || noted.size === peers.length + 1;
+    const isOver = isEnough && this.#waited(pending) >= waitMs([...noted.values()]);
+    const isActive = isEnough && (hasStopped || isOver);
+    const replica = hadNoted ? pending.replica : await this.#replicaOf(pending, head);
+    await this.#store({
+      ...pending,
+      replica,
+      noted_by: JSON.stringify(Object.fromEntries(noted)),
+      noted_at,
+      active_at: isActive ? now : null,
+    });
   }
 
-  async #store(
-    pending: PromotionRow,
-    noted: ReadonlySet<string>,
-    noted_at: number | null,
-    active_at: number | null,
-  ): Promise<void> {
-    const { tenant_id: _, ...row } = pending;
+  /**
+   * How long this process has known that enough regions have noted an epoch. The wait must not depend on a clock that somebody can set, so it
+   * begins again in each process: a node that starts, or learns of it from another node, waits too long rather than too short.
+   */
+  #waited({ promoted_id, epoch }: PromotionRow): number {
+    const known = this.#waitingSince.get(promoted_id);
+    const since = known?.epoch === epoch ? known : { epoch, at: this.#contacts.elapsed() };
+    this.#waitingSince.set(promoted_id, since);
+    return this.#contacts.elapsed() - since.at;
+  }
+
+  /**
+   * How far the data here is behind, once the former region can add nothing more: by what it said when it noted the promotion, or else by what it
+   * had published. It is computed until then, because what the former region acknowledged after the promotion began counts too.
+   */
+  async #replicaOf(
+    { promoted_id, previous }: PromotionRow,
+    head: { seq: number; hash: string } | null,
+  ): Promise<string | null> {
+    if (previous === null) return null;
+    const { read } = this.#database;
+    const last = head === null ? null : { ...head, at: this.#clock.now() };
+    const known = last ?? (await publishedHead(this.#directory, read, promoted_id, previous));
+    return JSON.stringify(await replicaOf(read, promoted_id, known));
+  }
+
+  async #store(next: PromotionRow): Promise<void> {
+    const { tenant_id: _, ...row } = next;
+    const isActive = row.active_at !== null;
     await this.#database.transaction(async (tx) => {
-      if (active_at !== null) await raiseEpoch(tx, pending.promoted_id);
-      const current = await findPromotion(tx, pending.promoted_id);
-      if (current?.epoch !== pending.epoch || current.active_at !== null) return;
-      await putPromotion(tx, { ...row, noted_by: JSON.stringify([...noted]), noted_at, active_at });
+      if (isActive) await raiseEpoch(tx, row.promoted_id);
+      const current = await findPromotion(tx, row.promoted_id);
+      if (current?.epoch !== row.epoch || current.active_at !== null) return;
+      await putPromotion(tx, row);
     });
-    if (active_at !== null)
-      this.#log.info({ tenant: pending.promoted_id, epoch: pending.epoch }, 'this region is now the primary region');
+    if (!isActive) return;
+    this.#waitingSince.delete(row.promoted_id);
+    this.#log.info({ tenant: row.promoted_id, epoch: row.epoch }, 'this region is now the primary region');
   }
 }

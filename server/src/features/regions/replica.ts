@@ -3,12 +3,15 @@ import { timestamp } from '../../kernel/platform/clock.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { TenantRegion } from './contract.ts';
 import type { CellValues } from './crdt/operation.ts';
+import type { Directory } from './directory.ts';
 
-/** Compares the audit log that this region has of a tenant with what the primary region last published. */
+type Head = CellValues['head'];
+
+/** Compares the audit log that this region has of a tenant with how far it had come in its primary region, if that is known. */
 export async function replicaOf(
   db: Reader,
   tenantId: string,
-  published: CellValues['head'] | null,
+  published: Head | null,
 ): Promise<TenantRegion['replica']> {
   const local = await lastEntryUpTo(db, tenantId, published?.seq ?? Number.MAX_SAFE_INTEGER);
   const local_seq = local?.seq ?? 0;
@@ -21,4 +24,20 @@ export async function replicaOf(
     missing_entries: Math.max(0, published.seq - local_seq),
     is_same_history: local_seq === published.seq && local !== null ? local.hash === published.hash : null,
   };
+}
+
+/**
+ * How far the log of a tenant had come in its primary region, with the time as of which that is known. It is null if that region has not published
+ * it, or has not yet published those of all its tenants: what was published by a region before it says nothing about what is missing.
+ */
+export async function publishedHead(
+  directory: Directory,
+  db: Reader,
+  tenantId: string,
+  region: string,
+): Promise<Head | null> {
+  const head = await directory.cell(db, 'head', tenantId);
+  const all = await directory.cell(db, 'published', region);
+  if (head === null || head.origin !== region || all === null) return null;
+  return { ...head.value, at: Math.max(head.value.at, all.value.at) };
 }

@@ -6,11 +6,13 @@ import { object, oneOf } from '../../kernel/request/wire.ts';
 export const OPERATIONS_MAX = 200;
 /** Operations in one push, which must fit into the body of a caller who is not known yet. */
 export const PUSHED_MAX = 10;
+/** Promotions that a region notes ahead of what it has pulled. They are part of every last page. */
+export const PUSHED_AHEAD_MAX = 200;
 const ORIGINS_MAX = 64;
 export const VECTOR_LENGTH_MAX = ORIGINS_MAX * 50;
 
 /** What a cell of the directory can be. */
-export const CELL_KINDS = ['tenant', 'primary', 'head', 'public_key', 'revoked_token'] as const;
+export const CELL_KINDS = ['tenant', 'primary', 'head', 'published', 'public_key', 'revoked_token'] as const;
 
 /** Names of regions are part of URLs, headers and settings. */
 export const REGION_NAME = /^[a-z][a-z0-9-]{0,31}$/;
@@ -56,6 +58,16 @@ const VectorEntry = named(
   object({ origin: regionNameText, seq: Type.Integer({ minimum: 0, description: 'The number.' }) }),
 );
 
+/** The largest CV_REGION_LEASE_SECONDS, in milliseconds. */
+const LEASE_MS_MAX = 3_600_000;
+export const leaseMs = Type.Integer({
+  minimum: 0,
+  maximum: LEASE_MS_MAX,
+  description:
+    'How long this region waits for a former primary region, so that one may rely on this answer. 0 if it does not wait.',
+  examples: [30_000],
+});
+
 export const SyncPageBody = named(
   'RegionSyncPage',
   'What a region lacks of the directory, or as much as fits.',
@@ -64,6 +76,12 @@ export const SyncPageBody = named(
     operations: Type.Array(RegionOperation, { maxItems: OPERATIONS_MAX, description: 'By origin and number.' }),
     vector: Type.Array(VectorEntry, { maxItems: ORIGINS_MAX, description: 'What the caller has with these.' }),
     complete: Type.Boolean({ description: 'False if there is more.' }),
+    pushed: Type.Array(RegionOperation, {
+      maxItems: PUSHED_AHEAD_MAX,
+      description:
+        'With the last page: promotions that this region was told ahead of earlier operations of their origins. `vector` does not include them.',
+    }),
+    lease_ms: leaseMs,
     digest: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
       description: 'A digest of the whole directory, if it was asked for.',
     }),

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound, unavailable } from '../../kernel/platform/errors.ts';
 import { idForm } from '../../kernel/platform/ids.ts';
@@ -10,10 +11,11 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow, tenantIdsAfter } from '../../kernel/storage/tenant-rows.ts';
 import type * as contract from './contract.ts';
 import type { TenantRegion } from './contract.ts';
-import { type MergeResult, RefusedBatch } from './directory.ts';
+import { epochMax, type Operation } from './crdt/operation.ts';
+import { RefusedBatch } from './directory.ts';
 import { findPromotion, listCells } from './directory-store.ts';
 import type { OpenRegions } from './open-regions.ts';
-import { replicaOf } from './replica.ts';
+import { publishedHead, replicaOf } from './replica.ts';
 import { OPERATIONS_MAX } from './schemas.ts';
 import { parseVector } from './sync-page.ts';
 
@@ -94,6 +96,8 @@ export async function promote(
     if (current.origin === region) throw new CofferError('IN_USE', 'This is the primary region of the tenant already.');
     const replica = (await described(regions, tx, tenantId)).replica;
     const epoch = current.value.epoch + 1;
+    if (epoch > epochMax(ctx.now))
+      throw unavailable('The last epoch of this tenant is from a clock that is ahead: try again in a minute.');
     ctx.record.describe({ epoch, previous: current.origin, ...replica });
     await regions.promotions.begin(tx, tenant, {
       epoch,
@@ -112,25 +116,40 @@ export async function pull(ctx: Context, opened: OpenRegions | null, query: Quer
   const known = parseVector(query.vector ?? '');
   if (known === null) throw invalidField('/query/vector', 'must be `origin:number` pairs, separated by commas');
   const digest = query.digest_at === undefined ? null : await regions.directory.digest(query.digest_at);
-  const { operations, vector, isComplete } = await regions.directory.delta(known, OPERATIONS_MAX);
+  const { operations, vector, isComplete, pushed } = await regions.directory.delta(known, OPERATIONS_MAX);
   const entries = [...vector].map(([origin, seq]) => ({ origin, seq }));
-  return { region: regions.config.name, operations, vector: entries, complete: isComplete, digest };
+  const { name, leaseMs } = regions.config;
+  return { region: name, operations, vector: entries, complete: isComplete, pushed, lease_ms: leaseMs, digest };
 }
 
 export async function push(
   ctx: Context,
   opened: OpenRegions | null,
   { operations }: Body<typeof contract.pushDirectory>,
-): Promise<{ results: MergeResult[] }> {
+): Promise<Static<typeof contract.pushDirectory.output>> {
   const { regions, peer } = requirePeer(ctx, opened);
   ctx.record.describe({ region: peer, operations: operations.map(({ kind, key }) => `${kind} ${key}`) });
   try {
-    return { results: await regions.directory.merge(operations) };
+    const results = await regions.directory.merge(operations);
+    return { results, heads: await headsOf(ctx, operations), lease_ms: regions.config.leaseMs };
   } catch (error) {
     if (!(error instanceof RefusedBatch)) throw error;
     regions.refused.labels(peer, error.problem).inc();
     throw invalidField('/body/operations', error.message);
   }
+}
+
+/** How far the logs of tenants had come that another region has taken over. From here on they do not grow in this region. */
+async function headsOf({ kernel, database }: Context, operations: readonly Operation[]) {
+  const tenantIds = operations.filter(({ kind }) => kind === 'primary').map(({ key }) => key);
+  if (tenantIds.length === 0) return operations.map(() => null);
+  // What was recorded before the promotion was noted becomes part of the log now.
+  await kernel.audit.link();
+  const rows = new Map((await kernel.heads.rows(database.read, tenantIds)).map((row) => [row.tenant_id, row]));
+  return operations.map(({ kind, key }) => {
+    const row = kind === 'primary' ? rows.get(key) : undefined;
+    return row === undefined ? null : { seq: row.seq, hash: Buffer.from(row.hash).toString('hex') };
+  });
 }
 
 /** Whoever has no certificate of another region learns nothing, not even whether there are regions. */
@@ -175,7 +194,7 @@ async function describe(regions: OpenRegions, db: Reader, tenantId: string): Pro
   ];
   if (row === undefined && primary === null) return null;
   const home = await homes.homeIn(db, tenantId);
-  const head = await directory.cell(db, 'head', tenantId);
+  const head = primary === null ? null : await publishedHead(directory, db, tenantId, primary.origin);
   // Once this region is the primary one, what counts is how far it was behind when it took over.
   const promotion = primary?.origin === regions.config.name ? await findPromotion(db, tenantId) : undefined;
   const atPromotion = promotion?.replica ? (JSON.parse(promotion.replica) as TenantRegion['replica']) : null;
@@ -188,6 +207,6 @@ async function describe(regions: OpenRegions, db: Reader, tenantId: string): Pro
     previous: primary?.value.previous ?? null,
     since: primary === null ? null : timestamp(primary.ms),
     state: home.kind === 'starting' ? 'starting' : 'active',
-    replica: row === undefined ? null : (atPromotion ?? (await replicaOf(db, tenantId, head?.value ?? null))),
+    replica: row === undefined ? null : (atPromotion ?? (await replicaOf(db, tenantId, head))),
   };
 }

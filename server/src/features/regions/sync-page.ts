@@ -6,8 +6,9 @@ import { SyncPageBody, type WirePage } from './schemas.ts';
 
 const VECTOR_FORM = /^(?:[a-z][a-z0-9-]{0,31}:\d{1,16}(?:,[a-z][a-z0-9-]{0,31}:\d{1,16}){0,63})?$/;
 
-export interface SyncPage extends Omit<WirePage, 'vector' | 'operations'> {
+export interface SyncPage extends Omit<WirePage, 'vector' | 'operations' | 'pushed'> {
   operations: Operation[];
+  pushed: Operation[];
   vector: Vector;
 }
 

@@ -4,13 +4,11 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Contacts } from './contacts.ts';
-import { isElement } from './crdt/merge.ts';
-import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
-import { type CellRow, findCells, listCells, operationOf } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Promotions } from './promotions.ts';
+import type { Publication } from './publication.ts';
 
 export const ROUND_MS = 2 * SECOND_MS;
 const DIGEST_MS = MINUTE_MS;
@@ -19,8 +17,6 @@ const PUBLISH_MS = 10 * SECOND_MS;
 const DIFFERENCES_MAX = 3;
 /** Pages of one pull; the rest follows in the next round. */
 const PAGES_MAX = 100;
-const KEYS_MAX = 1000;
-const HEADS_AT_ONCE = 200;
 
 interface Parts {
   kernel: Kernel;
@@ -29,6 +25,7 @@ interface Parts {
   contacts: Contacts;
   exchange: Exchange;
   promotions: Promotions;
+  publication: Publication;
 }
 
 /**
@@ -39,7 +36,14 @@ export class Synchronization {
   readonly #parts: Parts;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
+  /**
+   * What each region has sent to this process. It begins empty, so that every process merges all of the directory once: a vector of the database
+   * could be changed there, and rows that it claims to include could be missing.
+   */
+  readonly #received = new Map<string, Vector>();
   readonly #failing = new Map<string, string>();
+  readonly #held = new Map<string, string>();
+  readonly #leases = new Map<string, number>();
   readonly #comparedAt = new Map<string, number>();
   #publishedAt = Number.NEGATIVE_INFINITY;
   #loop: Promise<void> | undefined;
@@ -61,39 +65,50 @@ export class Synchronization {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      let isComplete = true;
       try {
-        await this.round();
+        isComplete = await this.round();
       } catch (error) {
         this.#log.warn({ err: error }, 'synchronizing with other regions failed; retrying');
       }
-      await sleep(ROUND_MS, undefined, { signal }).catch(() => {});
+      if (isComplete) await sleep(ROUND_MS, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
-  async round(): Promise<void> {
-    const { config, contacts, promotions, kernel } = this.#parts;
+  /** Merges everything that the other regions know again, in the next round. */
+  pullAll(): void {
+    this.#received.clear();
+  }
+
+  /**
+   * Publishes what changed here, pulls from every other region at the same time, and continues promotions. Returns whether that was all; if not, the
+   * next round follows at once.
+   */
+  async round(): Promise<boolean> {
+    const { config, promotions, kernel, publication } = this.#parts;
     if (kernel.time.elapsed() - this.#publishedAt >= PUBLISH_MS) {
       this.#publishedAt = kernel.time.elapsed();
-      await this.#publishKeys();
-      await this.#publishHeads();
+      await publication.publish();
     }
-    await Promise.all(config.peers.map((peer) => this.#contact(peer)));
-    await contacts.refresh();
+    const pulls = await Promise.all(config.peers.map((peer) => this.#contact(peer)));
     await promotions.advance();
+    return pulls.every((isComplete) => isComplete);
   }
 
-  async #contact(peer: RegionPeer): Promise<void> {
+  /** Returns false if there is more to pull. */
+  async #contact(peer: RegionPeer): Promise<boolean> {
     const { contacts, kernel } = this.#parts;
     try {
-      const contacted_at = await contacts.now();
-      const differences = await this.#pull(peer);
+      const confirmedAt = contacts.elapsed();
+      const pulled = await this.#pull(peer);
       // What is left may say that another region has taken over, so this is no contact yet.
-      if (differences === null) return;
-      await contacts.note(peer.name, { contacted_at, differences });
+      // What was left out is pulled again from the beginning, which must not become a busy loop.
+      if (pulled === null) return (this.#held.get(peer.name) ?? '') !== '';
+      this.#warnIfShorter(peer, pulled.leaseMs);
+      contacts.noteComplete(peer.name, { confirmedAt, ...pulled });
       if (this.#failing.delete(peer.name)) this.#log.info({ region: peer.name }, 'a region can be reached again');
     } catch (error) {
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return true;
       const problem = (error as Error).message;
       if (this.#failing.get(peer.name) !== problem)
         this.#log.warn(
@@ -101,93 +116,73 @@ export class Synchronization {
           FAILED,
         );
       this.#failing.set(peer.name, problem);
-      await contacts.noteFailure(peer.name, problem);
     }
+    return true;
   }
 
-  /** Returns how often in a row the digests differed; null if there is more than one round takes. */
-  async #pull(peer: RegionPeer): Promise<number | null> {
+  /** Until the lengths are equal, the shorter one counts, and 0 is the shortest. */
+  #warnIfShorter({ name }: RegionPeer, leaseMs: number): void {
+    if (leaseMs >= this.#parts.config.leaseMs || this.#leases.get(name) === leaseMs) return;
+    this.#leases.set(name, leaseMs);
+    this.#log.warn({ region: name, lease_ms: leaseMs, what_to_do: SAME_LEASE }, 'a region has a shorter lease');
+  }
+
+  /** Pulls what is left and compares digests; null if there is more than one round takes. */
+  async #pull(peer: RegionPeer): Promise<{ differences: number; leaseMs: number } | null> {
     const { directory, contacts, kernel, exchange } = this.#parts;
-    if (!(await this.#pullAfter(peer, await directory.vector()))) return null;
-    const before = contacts.get(peer.name)?.differences ?? 0;
+    const leaseMs = await this.#pullRest(peer);
+    if (leaseMs === null) return null;
+    const before = contacts.differences(peer.name);
     const comparedAt = this.#comparedAt.get(peer.name) ?? Number.NEGATIVE_INFINITY;
-    if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return before;
+    if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return { differences: before, leaseMs };
     this.#comparedAt.set(peer.name, kernel.time.elapsed());
     const digestAt = kernel.clock.now() + HOUR_MS;
     const { digest } = await exchange.pull(peer, await directory.vector(), digestAt);
-    if (digest === (await directory.digest(digestAt))) return 0;
-    if (before + 1 < DIFFERENCES_MAX) return before + 1;
+    if (digest === (await directory.digest(digestAt))) return { differences: 0, leaseMs };
+    if (before + 1 < DIFFERENCES_MAX) return { differences: before + 1, leaseMs };
     this.#log.warn({ region: peer.name }, 'the directory of a region differs; all of it is merged again');
-    return (await this.#pullAfter(peer, new Map())) ? 0 : null;
+    this.#received.delete(peer.name);
+    return (await this.#pullRest(peer)) === null ? null : { differences: 0, leaseMs };
   }
 
-  /** Returns whether that was all. */
-  async #pullAfter(peer: RegionPeer, known: Vector): Promise<boolean> {
-    const { directory, exchange } = this.#parts;
+  /** Returns the lease of the region once that was all; null if there is more. */
+  async #pullRest(peer: RegionPeer): Promise<number | null> {
+    const { directory, exchange, contacts } = this.#parts;
+    const begun = this.#received.get(peer.name) ?? new Map();
+    let held: ReadonlySet<string> = new Set();
+    let known = begun;
+    let problem: Error | null = null;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
-      const { operations, vector, complete } = await exchange.pull(peer, known, null);
-      // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
-      const own = vector.get(peer.name);
-      await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
-      if (complete) return true;
+      const received = await exchange.pull(peer, known, null);
+      const { vector, complete, lease_ms } = received;
+      contacts.noteReached(peer.name);
+      const result = await directory.mergePage(peer.name, received, vector.get(peer.name) ?? null, held);
+      held = result.held;
+      problem ??= result.problem;
       known = vector;
+      this.#received.set(peer.name, withoutHeld(vector, held, begun));
+      if (!complete) continue;
+      this.#noteHeld(peer, held);
+      if (problem !== null) throw problem;
+      return lease_ms;
     }
-    return false;
+    this.#noteHeld(peer, held);
+    return null;
   }
 
-  /** The keys that verify the tokens of this region. */
-  async #publishKeys(): Promise<void> {
-    const { directory, kernel, config } = this.#parts;
-    const keys = await kernel.signingKeys.publicKeys();
-    const cells = (await listCells(kernel.database.read, 'public_key', '', KEYS_MAX))
-      .map(operationOf)
-      .filter(isElement);
-    const own = cells.filter(({ origin }) => origin === config.name);
-    const known = new Set(own.map(({ key }) => key));
-    const added = keys.filter(({ kid }) => !known.has(kid));
-    const removed = own.filter(({ key }) => !keys.some(({ kid }) => kid === key));
-    if (added.length + removed.length === 0) return;
-    await kernel.database.transaction(async (tx) => {
-      const writes = added.map(({ kid, issuer, jwk, verifiesUntil }) => ({
-        kind: 'public_key' as const,
-        key: kid,
-        value: { issuer, jwk, verifies_until: verifiesUntil },
-      }));
-      await directory.write(tx, ...writes);
-      await directory.remove(tx, 'public_key', removed);
-    });
-  }
-
-  /** How far the audit logs of this region's tenants have come, so that a promotion elsewhere can say what is missing there. */
-  async #publishHeads(): Promise<void> {
-    const { directory, kernel, config } = this.#parts;
-    const { read } = kernel.database;
-    const moved: { key: string; seq: number; hash: string }[] = [];
-    for (let after = ''; moved.length < HEADS_AT_ONCE; ) {
-      const rows = await listCells(read, 'primary', after, HEADS_AT_ONCE);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      after = last.cell_key;
-      const own = rows.filter(({ origin }) => origin === config.name).map(({ cell_key }) => cell_key);
-      if (own.length === 0) continue;
-      // Another node of this region may have published it.
-      const published = new Map((await findCells(read, 'head', own)).map((cell) => [cell.cell_key, seqOf(cell)]));
-      for (const { tenant_id, seq, hash } of await kernel.heads.rows(read, own)) {
-        if (seq !== published.get(tenant_id))
-          moved.push({ key: tenant_id, seq, hash: Buffer.from(hash).toString('hex') });
-      }
-    }
-    if (moved.length === 0) return;
-    const at = kernel.clock.now();
-    await kernel.database.transaction(async (tx) => {
-      for (const { key, seq, hash } of moved)
-        await directory.write(tx, { kind: 'head', key, value: { seq, hash, at } });
-    });
+  #noteHeld({ name }: RegionPeer, held: ReadonlySet<string>): void {
+    const origins = [...held].sort().join(', ');
+    if (origins !== '' && this.#held.get(name) !== origins)
+      this.#log.warn({ region: name, origins }, 'some of what a region passes on is not accepted; it is pulled again');
+    this.#held.set(name, origins);
   }
 }
 
-function seqOf(cell: CellRow): number {
-  return parsedValue(operationOf(cell) as Operation & { kind: 'head' }).seq;
+/** Where to go on, so that what was left out of some origins is sent again. */
+function withoutHeld(vector: Vector, held: ReadonlySet<string>, begun: Vector): Vector {
+  return new Map([...vector].map(([origin, seq]) => [origin, held.has(origin) ? (begun.get(origin) ?? 0) : seq]));
 }
 
 const FAILED = 'a region cannot be reached or refused; retrying';
+const SAME_LEASE =
+  'Set CV_REGION_LEASE_SECONDS to the same number in all regions. Until then the shorter one counts, and with 0 in one region the others cannot rely on it.';

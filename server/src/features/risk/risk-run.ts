@@ -42,7 +42,7 @@ export function riskWorker(kernel: Kernel, parts: RunParts): DueWorker<runs.Risk
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'risks to compute',
-      find: (limit) => runs.dueRuns(database.read, clock.now(), INTERVAL_MS + DAY_MS, limit),
+      find: (limit, except) => runs.dueRuns(database.read, clock.now(), INTERVAL_MS + DAY_MS, { limit, except }),
       take: async (row) => {
         const lease = { lease_owner: nodeId, lease_until: clock.now() + LEASE_MS };
         const own = database.forTenant(row.tenant_id, 'bulk');

@@ -69,15 +69,20 @@ export async function requestRun(tx: Tx, tenantId: string): Promise<void> {
 }
 
 /** Tenants whose risks are due and are computed by no node, those that wait longest first. */
-export function dueRuns(db: Reader, now: number, aheadMax: number, limit: number): Promise<RiskRunRow[]> {
-  return db
+export function dueRuns(
+  db: Reader,
+  now: number,
+  aheadMax: number,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<RiskRunRow[]> {
+  const query = db
     .selectFrom('risk_runs')
     .selectAll()
     .where(isOver('next_run_at', now, aheadMax))
     .where(isOver('lease_until', now, aheadMax))
     .orderBy('next_run_at')
-    .limit(limit)
-    .execute();
+    .limit(limit);
+  return (except.length === 0 ? query : query.where('tenant_id', 'not in', except)).execute();
 }
 
 /** Changes the row of a run if it still has its lease; false if another node has taken it. Its lock comes before what commits with it. */

@@ -19,7 +19,7 @@ export function rollupWorker(kernel: Kernel, counting: Counting): DueWorker<stor
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'audit logs to count',
-      find: (limit) => store.dueTenants(database.read, clock.now(), LEASE_MS + DAY_MS, limit),
+      find: (limit, except) => store.dueTenants(database.read, clock.now(), LEASE_MS + DAY_MS, { limit, except }),
       take: async (row) => {
         const known = await store.findProgress(database.read, row.tenant_id);
         const current = known ?? (await counting.begin(row.tenant_id));

@@ -196,8 +196,13 @@ export async function existingResources(
 /**
  * Tenants with entries to count, those that wait longest first. A tenant that was never counted has no row yet.
  */
-export async function dueTenants(db: Reader, now: number, aheadMax: number, limit: number): Promise<ProgressRow[]> {
-  const rows = await db
+export async function dueTenants(
+  db: Reader,
+  now: number,
+  aheadMax: number,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<ProgressRow[]> {
+  const query = db
     .selectFrom('audit_heads')
     .leftJoin('rollup_progress', 'rollup_progress.tenant_id', 'audit_heads.tenant_id')
     .select(['audit_heads.tenant_id', 'cursor_seq', 'first_entry_at', 'due_at', 'lease_owner', 'lease_until'])
@@ -205,8 +210,8 @@ export async function dueTenants(db: Reader, now: number, aheadMax: number, limi
     .where((eb) => eb.or([eb('due_at', 'is', null), isOver('due_at', now, aheadMax)]))
     .where((eb) => eb.or([eb('lease_until', 'is', null), isOver('lease_until', now, aheadMax)]))
     .orderBy((eb) => eb.fn.coalesce('rollup_progress.due_at', sql<number>`0`))
-    .limit(limit)
-    .execute();
+    .limit(limit);
+  const rows = await (except.length === 0 ? query : query.where('audit_heads.tenant_id', 'not in', except)).execute();
   return rows.map((row) => ({
     ...row,
     cursor_seq: row.cursor_seq ?? 0,

@@ -4,11 +4,11 @@ import { fairShare } from '../fairness/fair-share.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 
 /** Rows that wait to be worked on, such as deliveries. Any node may take one; the row itself stores who has it. */
-export interface DueRows<R> {
+export interface DueRows<R extends { tenant_id: string }> {
   /** For log lines: "webhook deliveries". */
   name: string;
-  /** Rows that are due, that no node has taken, and that are in none of the groups that have no slot left. */
-  find(limit: number, full: readonly string[]): Promise<R[]>;
+  /** Rows that are due, that no node has taken, and that are not of these tenants, or in these groups, which have no slot left. */
+  find(limit: number, except: readonly string[]): Promise<R[]>;
   /** What a row shares its slots with, such as its webhook and its tenant, so that one that hangs uses up no more than these. */
   groups?(row: R): readonly Group[];
   /** Whether its tenant is handled in this region. Rows of others stay as they are. */
@@ -28,15 +28,28 @@ export interface Group {
 }
 
 const POLL_MS = SECOND_MS;
+/** How long a tenant counts as one of another region before that is looked up again. */
+const ELSEWHERE_MS = 30 * SECOND_MS;
+const ELSEWHERE_MAX = 4096;
+
+/** Repeats the last name up to a power of two, so that there are few different statements to prepare. */
+function padded(names: readonly string[]): readonly string[] {
+  const last = names.at(-1);
+  if (last === undefined) return names;
+  const length = 2 ** Math.ceil(Math.log2(names.length));
+  return [...names, ...Array.from({ length: length - names.length }, () => last)];
+}
 
 /** Works on due rows, several at once, so that one that hangs delays no other. */
-export class DueWorker<R> {
+export class DueWorker<R extends { tenant_id: string }> {
   readonly #rows: DueRows<R>;
   readonly #atOnce: number;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #used = new Map<string, number>();
+  /** Tenants with due rows that are handled in another region, and when that was found. */
+  readonly #elsewhere = new Map<string, number>();
   /** Ends the wait for the next poll, while rows are left for which there was no slot. */
   #wake: (() => void) | null = null;
   #loop: Promise<void> | undefined;
@@ -75,21 +88,35 @@ export class DueWorker<R> {
   /** Resolves to whether rows may be left for which there was no slot. */
   async #startDue(): Promise<boolean> {
     const full = new Set<string>();
+    this.#forgetElsewhere();
     for (;;) {
       const free = this.#atOnce - this.#running.size;
       if (free <= 0) return true;
-      const due = await this.#rows.find(free, [...full]);
-      const fullBefore = full.size;
+      const due = await this.#rows.find(free, padded([...full, ...this.#elsewhere.keys()]));
+      const exceptBefore = full.size + this.#elsewhere.size;
       for (const row of due) {
         if (this.#stopping.signal.aborted) return false;
         const groups = this.#rows.groups?.(row) ?? [];
         const noSlot = groups.find((group) => (this.#used.get(group.name) ?? 0) >= this.#slotsOf(group));
         if (noSlot !== undefined) full.add(noSlot.name);
-        else await this.#takeAndStart(row, groups);
+        else if (await this.#isServed(row)) await this.#takeAndStart(row, groups);
       }
-      // Rows of a full group may have kept others out of this page.
-      if (full.size === fullBefore) return full.size > 0 || due.length === free;
+      // Rows of a full group, or of a tenant of another region, may have kept others out of this page.
+      if (full.size + this.#elsewhere.size === exceptBefore) return full.size > 0 || due.length === free;
     }
+  }
+
+  async #isServed(row: R): Promise<boolean> {
+    if (this.#elsewhere.has(row.tenant_id)) return false;
+    const isServed = await this.#rows.isServed(row);
+    if (!isServed && this.#elsewhere.size < ELSEWHERE_MAX) this.#elsewhere.set(row.tenant_id, performance.now());
+    return isServed;
+  }
+
+  /** A tenant may have come to this region since. */
+  #forgetElsewhere(): void {
+    const before = performance.now() - ELSEWHERE_MS;
+    for (const [tenantId, at] of this.#elsewhere) if (at < before) this.#elsewhere.delete(tenantId);
   }
 
   #slotsOf({ slots, isShare = false }: Group): number {
@@ -97,7 +124,6 @@ export class DueWorker<R> {
   }
 
   async #takeAndStart(row: R, groups: readonly Group[]): Promise<void> {
-    if (!(await this.#rows.isServed(row))) return;
     const taken = await this.#rows.take(row);
     if (taken === null) return;
     for (const { name } of groups) this.#used.set(name, (this.#used.get(name) ?? 0) + 1);

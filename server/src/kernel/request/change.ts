@@ -28,7 +28,6 @@ export class OwnTransaction implements ChangeStrategy {
     try {
       await requireLease(ctx);
       const result = await this.#transaction(ctx, { headKey, status: ctx.declaration.status }, act);
-      await requireLease(ctx);
       return { kind: 'committed', result };
     } catch (error) {
       if (!(error instanceof ApprovalRequired)) throw error;
@@ -66,9 +65,13 @@ export class OwnTransaction implements ChangeStrategy {
   }
 }
 
-/** A change that commits after the lease of this region has ended is not acknowledged: another region may serve the tenant by then. */
-async function requireLease({ kernel: { regionGate }, caller }: Context): Promise<void> {
-  if (regionGate.isOn && caller.principalOrNull !== null) await regionGate.requireLease(caller.tenantId, caller.epoch);
+/**
+ * Called before a change, and again by the pipeline before any response to one is sent, a repeated or pending one included. A change that commits
+ * after the lease of this region has ended is not acknowledged: another region may serve the tenant by then.
+ */
+export async function requireLease({ kernel: { regionGate }, caller }: Context): Promise<void> {
+  if (regionGate.isOn && caller.tenantIdOrNull !== null)
+    await regionGate.requireLease(caller.tenantIdOrNull, caller.epoch);
 }
 
 /** How a change is recorded. `headKey` is loaded before the transaction, because loading it may take a query of its own. */

@@ -24,7 +24,7 @@ import { PENDING_STATUS } from './approval.ts';
 import type { ApprovalQueue } from './approval-queue.ts';
 import { type BoundEndpoint, NotModified, Preserialized, Streamed } from './binding.ts';
 import type { Call } from './call.ts';
-import { OwnTransaction } from './change.ts';
+import { OwnTransaction, requireLease } from './change.ts';
 import { Context } from './context.ts';
 import {
   CREDENTIAL_NAMES,
@@ -126,6 +126,7 @@ export class Pipeline {
       if (ctx.outcome === null && declaration.audit !== NONE && !ctx.record.isUnrecorded) {
         await this.#recordRead(ctx, reply.status);
       }
+      if (declaration.effect === 'change') await requireLease(ctx);
       const { unlistedReads } = ctx.record;
       if (unlistedReads !== null) this.#countUnlisted(ctx, unlistedReads);
       const body =

@@ -13,11 +13,12 @@ const REGION_LIST = /^[a-z][a-z0-9-]{0,31}(?:, ?[a-z][a-z0-9-]{0,31}){0,15}$/;
 
 /**
  * Where the requests of a tenant are handled. `starting`: here, once the former region has certainly stopped. A tenant that belongs to no region
- * is handled wherever its rows are.
+ * is handled wherever its rows are. `unknown`: no region is known, but this region has not asked enough others yet.
  */
 export type Home =
   | { readonly kind: 'here'; readonly isAssigned: boolean }
   | { readonly kind: 'starting' }
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'elsewhere'; readonly region: string };
 
 /** A token that another region signed. Its tenant may have no rows here. */
@@ -146,7 +147,8 @@ export class RegionGate {
   /** Whether entries about this tenant belong into its log here. The log of a tenant grows in its primary region only. */
   async hasLogHere(tenantId: string, epoch: number | null): Promise<boolean> {
     if (this.#regions === null) return true;
-    return (await this.#regions.homeOf(tenantId, epoch)).kind !== 'elsewhere';
+    const { kind } = await this.#regions.homeOf(tenantId, epoch);
+    return kind === 'here' || kind === 'starting';
   }
 
   /** Whether the background work of a tenant is done here. */
@@ -178,13 +180,17 @@ export class RegionGate {
 function admitTo(regions: Regions, call: Call, declaration: EndpointDeclaration, home: Home): void {
   if (home.kind === 'here') return;
   if (home.kind === 'elsewhere' && declaration.region === 'forward') forward(regions, call, home.region);
-  if (home.kind === 'starting' && declaration.region === 'forward') throw starting();
+  if (home.kind !== 'elsewhere' && declaration.region === 'forward') requireHome(regions, home);
   if (declaration.effect === 'change') requireHome(regions, home);
 }
 
 function requireHome(regions: Regions, home: Home): void {
   if (home.kind === 'here') return;
   if (home.kind === 'starting') throw starting();
+  if (home.kind === 'unknown')
+    throw unavailable(
+      'This region does not know yet which region is the primary one of your tenant, because it has just started or cannot reach the others: try again shortly.',
+    );
   const url = regions.urlOf(home.region);
   throw new CofferError(
     'REGION_FENCED',

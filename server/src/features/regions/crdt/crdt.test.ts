@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { DirectoryDigest } from './digest.ts';
-import { AHEAD_MAX_MS, COUNTER_MAX, compareStamps, isTooFarAhead, laterOf, nextStamp } from './hybrid-clock.ts';
+import { AHEAD_MAX_MS, COUNTER_MAX, compareStamps, isTooFarAhead, nextStamp, stampAfter } from './hybrid-clock.ts';
 import { cellId, compareOperations, epochOf, isConflict, isElement, winner } from './merge.ts';
 import {
   type CellKind,
@@ -10,6 +10,7 @@ import {
   isSetKind,
   malformation,
   type Operation,
+  removalText,
   stampOf,
   tagOf,
   type UnsignedOperation,
@@ -43,12 +44,18 @@ class Region {
   }
 
   removeAll(key: string, at: number): void {
-    const seen = [...this.cells.values()].filter((cell) => cell.key === key && isElement(cell));
-    for (const { kind, tag } of seen) this.#add({ kind, key, tag, isRemoved: true, value: '' }, ++this.#seq, at);
+    const isOwn = ({ tag }: UnsignedOperation) => tag.startsWith(`${this.name}:`);
+    const seen = [...this.cells.values()].filter((cell) => cell.key === key && isElement(cell) && isOwn(cell));
+    for (const { kind, tag } of seen)
+      this.#add({ kind, key, tag, isRemoved: true, value: removalText(NOW) }, ++this.#seq, at);
   }
 
   #add(what: Pick<UnsignedOperation, 'kind' | 'key' | 'tag' | 'isRemoved' | 'value'>, seq: number, at: number): void {
-    const { ms, counter } = nextStamp(this.#latest, at + this.#wrongBy, this.name);
+    const now = at + this.#wrongBy;
+    const own = nextStamp(this.#latest, now, this.name);
+    this.#latest = own;
+    const held = this.cells.get(cellId(what));
+    const { ms, counter } = held === undefined ? own : stampAfter(own, held, now);
     const operation = { ...what, origin: this.name, seq, ms, counter };
     assert.equal(malformation({ ...operation, signature: 'x' }), null);
     this.vector.set(this.name, seq);
@@ -56,7 +63,6 @@ class Region {
   }
 
   #merge(operation: UnsignedOperation): void {
-    this.#latest = laterOf<{ ms: number; counter: number }>(this.#latest, operation);
     const id = cellId(operation);
     this.cells.set(id, winner(this.cells.get(id), operation));
   }
@@ -190,15 +196,12 @@ test('an addition that a removal has not seen stays', () => {
   const [ap, eu] = [new Region('ap', 0), new Region('eu', 0)];
   const value = { issuer: 'urn:x', jwk: '{}', verifies_until: NOW };
   ap.write('public_key', 'k1', value, NOW);
-  eu.pull(ap, false, false);
-  eu.removeAll('k1', NOW + 1);
+  ap.removeAll('k1', NOW + 1);
   ap.write('public_key', 'k1', value, NOW);
+  eu.write('public_key', 'k1', value, NOW);
   resync([ap, eu]);
   const elements = [...ap.cells.values()].filter(isElement);
-  assert.deepEqual(
-    elements.map(({ tag }) => tag),
-    ['ap:2'],
-  );
+  assert.deepEqual(elements.map(({ tag }) => tag).sort(), ['ap:3', 'eu:1']);
 });
 
 test('stamps of a region only grow, whatever its clock does, and equal times are decided by the region', () => {
@@ -216,6 +219,17 @@ test('stamps of a region only grow, whatever its clock does, and equal times are
   assert.deepEqual(nextStamp({ ms: NOW, counter: COUNTER_MAX }, NOW, 'eu'), { ms: NOW + 1, counter: 0, region: 'eu' });
   assert.equal(isTooFarAhead({ ms: NOW + AHEAD_MAX_MS }, NOW), false);
   assert.equal(isTooFarAhead({ ms: NOW + AHEAD_MAX_MS + 1 }, NOW), true);
+});
+
+test('a write replaces what its region has seen, and the clocks of others do not move that of a region', () => {
+  const [ap, eu] = [new Region('ap', 50_000), new Region('eu', 0)];
+  ap.write('tenant', 'k1', { name: 'fast' }, NOW);
+  eu.pull(ap, false, false);
+  eu.write('tenant', 'k1', { name: 'later' }, NOW);
+  eu.write('tenant', 'k2', { name: 'other' }, NOW);
+  const [first, second] = ['k1', 'k2'].map((key) => eu.cells.get(cellId({ kind: 'tenant', key, tag: '' })));
+  assert.deepEqual([first?.origin, first?.value], ['eu', valueText('tenant', { name: 'later' })]);
+  assert.equal(second?.ms, NOW, 'what is not about that cell keeps the time of its region');
 });
 
 test('a digest leaves out what regions delete at different times, and heads', () => {
@@ -273,6 +287,10 @@ test('a malformed operation is named', () => {
     [{ key: 'a b' }, /key/],
     [{ tag: 'eu:1' }, /tag/],
     [{ isRemoved: true }, /set/],
+    [{ kind: 'public_key', tag: 'us:1', isRemoved: true, value: '{"expires_at":1}' }, /the region that added it/],
+    [{ kind: 'public_key', tag: 'eu:1', isRemoved: true, value: '' }, /value/],
+    [{ kind: 'public_key', tag: 'eu:1', isRemoved: true, value: '{"expires_at":01}' }, /value/],
+    [{ kind: 'public_key', tag: 'eu:1', isRemoved: true, value: '{"expires_at":99999999999999999}' }, /value/],
     [{ value: '{"name": "acme"}' }, /value/],
     [{ value: '{"name":"acme","more":1}' }, /value/],
     [{ value: '{"name":""}' }, /value/],
@@ -281,7 +299,10 @@ test('a malformed operation is named', () => {
     [{ kind: 'public_key', tag: 'us:1', value: '{"issuer":"a","jwk":"b","verifies_until":1}' }, /tag/],
     [{ kind: 'primary', value: '{"epoch":0,"previous":null}' }, /value/],
     [{ kind: 'primary', value: '{"epoch":1,"previous":"../x"}' }, /value/],
+    [{ kind: 'primary', value: `{"epoch":${NOW / 1000 + 1},"previous":null}` }, /epoch/],
+    [{ kind: 'primary', value: `{"epoch":${Number.MAX_SAFE_INTEGER},"previous":null}` }, /epoch/],
     [{ kind: 'head', value: '{"seq":1,"hash":"zz","at":1}' }, /value/],
+    [{ kind: 'published', key: 'us', value: '{"at":1}' }, /its own heads/],
   ];
   for (const [change, problem] of wrong) assert.match(malformation({ ...good, ...change }) ?? '', problem);
 });

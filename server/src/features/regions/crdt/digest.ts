@@ -6,7 +6,7 @@ const DIGEST_BITS = 256;
 const MODULUS = 1n << BigInt(DIGEST_BITS);
 
 /**
- * A digest of a set of cells, whatever their order. Heads of audit logs are left out, because they change all the time, and cells that expire up to
+ * A digest of a set of cells, whatever their order. Heads of audit logs, and when they were published, are left out, because they change all the time, and cells that expire up to
  * `asOf`, because regions delete those at different times.
  */
 export class DirectoryDigest {
@@ -18,7 +18,7 @@ export class DirectoryDigest {
   }
 
   add(cell: UnsignedOperation): void {
-    if (cell.kind === 'head') return;
+    if (cell.kind === 'head' || cell.kind === 'published') return;
     const expiry = expiryOfCell(cell);
     if (expiry !== null && expiry <= this.#asOf) return;
     const hash = createHash('sha256').update(signedText(cell)).digest('hex');

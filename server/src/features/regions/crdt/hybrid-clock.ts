@@ -1,8 +1,8 @@
 import { MINUTE_MS } from '../../../kernel/platform/clock.ts';
 
 /**
- * A time of a hybrid logical clock. It follows the wall clock of its region, never repeats, and is later than everything the region had seen. The
- * region makes it unique, and decides between two equal times.
+ * A time of a hybrid logical clock. It follows the wall clock of its region, never goes back, and is later than what it replaces. The region decides
+ * between two equal times.
  */
 export interface Stamp {
   readonly ms: number;
@@ -24,7 +24,7 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The stamp of the next local operation, given the latest one that this region wrote or has seen. */
+/** The stamp of the next operation after the latest one. */
 export function nextStamp(latest: Pick<Stamp, 'ms' | 'counter'>, now: number, region: string): Stamp {
   if (now > latest.ms) return { ms: now, counter: 0, region };
   const isFull = latest.counter >= COUNTER_MAX;
@@ -35,7 +35,15 @@ export function isTooFarAhead({ ms }: Pick<Stamp, 'ms'>, now: number): boolean {
   return ms > now + AHEAD_MAX_MS;
 }
 
-/** The later of two stamps, as the latest that was seen. */
-export function laterOf<S extends Pick<Stamp, 'ms' | 'counter'>>(a: S, b: S): S {
-  return a.ms > b.ms || (a.ms === b.ms && a.counter >= b.counter) ? a : b;
+/**
+ * The stamp of a write to a cell that is there already: its own, unless the cell has a later one. Stamps of others move no clock of this region:
+ * otherwise one clock that is a minute ahead would be passed on by all regions, and leave them no tolerance for their own differences.
+ */
+export function stampAfter<S extends Pick<Stamp, 'ms' | 'counter'>>(
+  own: Stamp,
+  held: S,
+  now: number,
+): Pick<Stamp, 'ms' | 'counter'> {
+  const isLater = held.ms > own.ms || (held.ms === own.ms && held.counter >= own.counter);
+  return isLater ? nextStamp(held, now, own.region) : own;
 }

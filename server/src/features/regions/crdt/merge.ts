@@ -1,5 +1,13 @@
+import { DAY_MS } from '../../../kernel/platform/clock.ts';
 import { compareStamps, compareText } from './hybrid-clock.ts';
-import { type CellKind, isSetKind, parsedValue, stampOf, type UnsignedOperation } from './operation.ts';
+import {
+  type CellKind,
+  expiryOfRemoval,
+  isSetKind,
+  parsedValue,
+  stampOf,
+  type UnsignedOperation,
+} from './operation.ts';
 
 /** Identifies a cell. Operations of the same cell compete; operations of different cells never do. */
 export function cellId({ kind, key, tag }: Pick<UnsignedOperation, 'kind' | 'key' | 'tag'>): string {
@@ -20,6 +28,7 @@ const lastWriterWins: Compare = () => 0;
 const BY_MEANING: { readonly [K in CellKind]: Compare } = {
   tenant: lastWriterWins,
   head: lastWriterWins,
+  published: lastWriterWins,
   // A removal names the addition that it removes, so it wins whenever it was made.
   public_key: (a, b) => Number(a.isRemoved) - Number(b.isRemoved),
   // Whoever has an id need not know it twice; the later expiry keeps it for as long as anyone needs it.
@@ -44,9 +53,21 @@ export function epochOf(operation: UnsignedOperation): number {
   return parsedValue(operation as UnsignedOperation & { kind: 'primary' }).epoch;
 }
 
+/** What has expired is kept a little longer, because the clocks of regions differ. */
+export const EXPIRED_KEPT_MS = DAY_MS;
+
 /** When a cell means nothing any more; null if it always does. */
 export function expiryOfCell(operation: UnsignedOperation): number | null {
-  return operation.kind === 'revoked_token' ? expiryOf(operation) : null;
+  if (operation.kind === 'revoked_token') return expiryOf(operation);
+  if (operation.kind !== 'public_key') return null;
+  if (operation.isRemoved) return expiryOfRemoval(operation.value);
+  return parsedValue(operation as UnsignedOperation & { kind: 'public_key' }).verifies_until;
+}
+
+/** Whether this region has deleted a cell, or would at once. Regions that still have it must not bring it back. */
+export function isForgotten(operation: UnsignedOperation, now: number): boolean {
+  const expiry = expiryOfCell(operation);
+  return expiry !== null && expiry + EXPIRED_KEPT_MS <= now;
 }
 
 function expiryOf(operation: UnsignedOperation): number {

@@ -9,7 +9,9 @@ export interface CellValues {
   primary: { epoch: number; previous: string | null };
   /** Last writer wins: how far the audit log of a tenant had come in its primary region. */
   head: { seq: number; hash: string; at: number };
-  /** An observed-remove set: the public keys that verify the tokens of a region. */
+  /** Last writer wins, by region: as of when the heads of all its tenants are published. */
+  published: { at: number };
+  /** An observed-remove set: the public keys that verify the tokens of a region. Only the region that added one removes it. */
   public_key: { issuer: string; jwk: string; verifies_until: number };
   /** A grow-only set: tokens that were revoked before they expired. */
   revoked_token: { tenant_id: string; expires_at: number };
@@ -28,7 +30,7 @@ export interface Operation {
   /** For a set: identifies one addition, so that a removal only removes what it has seen. Empty elsewhere. */
   readonly tag: string;
   readonly isRemoved: boolean;
-  /** JSON. */
+  /** JSON: what the kind holds, or the end of a removal. */
   readonly value: string;
   /** Base64. */
   readonly signature: string;
@@ -38,6 +40,7 @@ export type UnsignedOperation = Omit<Operation, 'signature'>;
 const KEY_FORM = /^[A-Za-z0-9_.:-]{1,128}$/;
 const TAG_FORM = /^[a-z][a-z0-9-]{0,31}:\d{1,16}$/;
 const HASH_FORM = /^[0-9a-f]{64}$/;
+const EPOCH_MS = 1000;
 const FORMAT = 'coffer-region-operation-v1';
 
 export function stampOf({ ms, counter, origin }: UnsignedOperation): Stamp {
@@ -65,6 +68,7 @@ const KINDS: { readonly [K in CellKind]: { isSet: boolean; isValid(value: Record
     isSet: false,
     isValid: ({ seq, hash, at }) => isWhole(seq) && isText(hash, 64) && HASH_FORM.test(hash) && isWhole(at),
   },
+  published: { isSet: false, isValid: ({ at }) => isWhole(at) },
   public_key: {
     isSet: true,
     isValid: ({ issuer, jwk, verifies_until }) => isText(issuer, 256) && isText(jwk, 1024) && isWhole(verifies_until),
@@ -78,6 +82,7 @@ const FIELDS: { readonly [K in CellKind]: readonly string[] } = {
   tenant: ['name'],
   primary: ['epoch', 'previous'],
   head: ['seq', 'hash', 'at'],
+  published: ['at'],
   public_key: ['issuer', 'jwk', 'verifies_until'],
   revoked_token: ['tenant_id', 'expires_at'],
 };
@@ -95,9 +100,23 @@ export function malformation(operation: Operation): string | null {
   if (!Object.hasOwn(KINDS, kind)) return 'the kind is unknown';
   if (!KEY_FORM.test(key)) return 'the key is malformed';
   if (KINDS[kind].isSet ? !TAG_FORM.test(tag) : tag !== '') return 'the tag is malformed';
-  if (isRemoved) return KINDS[kind].isSet && value === '' ? null : 'only an element of a set can be removed';
+  if (isRemoved && !KINDS[kind].isSet) return 'only an element of a set can be removed';
+  if (isRemoved && !tag.startsWith(`${origin}:`)) return 'an element of a set is removed by the region that added it';
+  if (isRemoved) return isValidRemoval(value) ? null : 'the value is malformed';
   if (KINDS[kind].isSet && tag !== tagOf(operation)) return 'the tag of an addition names another operation';
-  return isValidValue(kind, value) ? null : 'the value is malformed';
+  if (!isValidValue(kind, value)) return 'the value is malformed';
+  if (kind === 'published' && key !== origin) return 'a region publishes its own heads';
+  if (kind === 'primary' && parsedValue(operation as Operation & { kind: 'primary' }).epoch > epochMax(ms))
+    return 'the epoch is too high for its time';
+  return null;
+}
+
+/**
+ * The highest epoch at a time: one for each second. It is far more than any tenant needs, and every region that is not trusted any more leaves some
+ * for the others, because its time is refused if it is too far ahead.
+ */
+export function epochMax(ms: number): number {
+  return Math.floor(ms / EPOCH_MS);
 }
 
 /** The tag of an addition to a set: no other operation has this origin and number. */
@@ -109,6 +128,20 @@ export function tagOf({ origin, seq }: Pick<Operation, 'origin' | 'seq'>): strin
 export function valueText<K extends CellKind>(kind: K, value: CellValues[K]): string {
   const fields = value as unknown as Record<string, unknown>;
   return JSON.stringify(Object.fromEntries(FIELDS[kind].map((field) => [field, fields[field]])));
+}
+
+/** A removal says when nobody needs to know of it any more, because what it removes means nothing from then on. */
+export function removalText(expiresAt: number): string {
+  return JSON.stringify({ expires_at: expiresAt });
+}
+
+export function expiryOfRemoval(text: string): number {
+  return (JSON.parse(text) as { expires_at: number }).expires_at;
+}
+
+function isValidRemoval(text: string): boolean {
+  const [, expiresAt] = /^\{"expires_at":(\d{1,16})\}$/.exec(text) ?? [];
+  return expiresAt !== undefined && isWhole(Number(expiresAt)) && removalText(Number(expiresAt)) === text;
 }
 
 function isValidValue(kind: CellKind, text: string): boolean {
