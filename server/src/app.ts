@@ -12,13 +12,14 @@ import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import { deleteRateWindows, RateSharing, WINDOWS_KEPT_MS } from './kernel/limits/rate-sharing.ts';
 import type { OtherWorkers } from './kernel/observability/merged-metrics.ts';
-import { HOUR_MS, MINUTE_MS } from './kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from './kernel/platform/clock.ts';
 import type { Config } from './kernel/platform/config.ts';
 import type { Feature } from './kernel/platform/feature.ts';
 import type { Kernel } from './kernel/platform/kernel.ts';
 import { Wiring } from './kernel/platform/wiring.ts';
 import { workerShares } from './kernel/platform/worker-shares.ts';
 import { Pipeline } from './kernel/request/pipeline.ts';
+import { readLastBackup } from './kernel/storage/last-backup.ts';
 import { refuseWrongStart, SECOND_CHECK_MS } from './kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from './kernel/time/sources.ts';
 import { numberConnections } from './number-connections.ts';
@@ -74,6 +75,8 @@ export async function startApp(
       : alreadyBootstrapped(opened));
     const kernel: Kernel = { ...opened, operatorTenantId };
     if (others !== null) kernel.metrics.joinWorkers(others);
+    const { schemaVersion } = storage;
+    kernel.metrics.setBuild({ version: kernel.version, schema: String(schemaVersion), node: process.version });
     await numberConnections(kernel);
     const { features, wiring } = assemble(kernel);
     const authentication = new Authentication(
@@ -83,6 +86,12 @@ export async function startApp(
     const pipeline = new Pipeline(kernel, authentication, approvalQueue(kernel, wiring));
     for (const feature of features) await feature.open?.();
     const identity = await openIdentity(kernel);
+    if (identity !== null) showExpiry(kernel, identity);
+    kernel.metrics.collect(
+      'cv_last_backup_timestamp_seconds',
+      'When "coffer server backup" last wrote a backup with the data folder of this node; 0 if it never did.',
+      async () => readLastBackup(config.dataDir) / SECOND_MS,
+    );
     const server = createHttpServer(kernel, wiring.endpoints, pipeline, identity);
     const jobs = new JobRunner({
       ...kernel,
@@ -103,7 +112,6 @@ export async function startApp(
       await storage.close();
     };
     const { baseUrl, tlsUrl } = kernel.addresses;
-    const { schemaVersion } = storage;
     const hasOwnIdentity = config.tls === null;
     return { kernel, baseUrl, tlsUrl, hasOwnIdentity, isFirstStart, tokenFile, schemaVersion, jobs, close };
   } catch (error) {
@@ -117,6 +125,15 @@ async function openIdentity(kernel: Kernel): Promise<CurrentIdentity | null> {
   const { tls, tlsPort } = kernel.config;
   if (tls !== null) return CurrentIdentity.open(new IdentityFiles(tls), kernel.log);
   return tlsPort === null ? null : CurrentIdentity.open(new OwnIdentity(kernel, certificatesOf(kernel)), kernel.log);
+}
+
+function showExpiry({ metrics }: Kernel, identity: CurrentIdentity): void {
+  metrics.gaugeOf(
+    'cv_tls_certificate_expiry_timestamp_seconds',
+    'When the certificate expires that the service presents to its clients.',
+    'min',
+    () => identity.expiresAt / SECOND_MS,
+  );
 }
 
 function kernelJobs(kernel: Kernel): Job[] {

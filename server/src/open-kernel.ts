@@ -174,6 +174,7 @@ export async function openKernel(parts: {
   }
   const keyring = new Keyring(database, root, clock);
   const metrics = new Metrics();
+  metrics.watchDatabase(() => database.queues);
   database.rowKeys.use(keyring, ({ table, row }) => {
     metrics.forgedRows.labels(table).inc();
     log.error(
@@ -193,7 +194,7 @@ export async function openKernel(parts: {
       ? await openJournaled({ config, clock, log, database, heads, keyring })
       : new PostgresAuditStore({ database: database as PostgresDatabase, heads, keyring, clock, log, metrics, nodeId });
   const regionGate = new RegionGate();
-  const audit = new AuditLog(store, heads, log, regionGate);
+  const audit = new AuditLog({ store, heads, log, regionGate, metrics });
   const { acceptRowsOf } = parts;
   await authenticateRows({ database, root, keyring, heads, audit, clock, log, acceptRowsOf }, unauthenticated);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
@@ -255,7 +256,7 @@ async function openJournaled(parts: {
 }): Promise<SqliteAuditStore> {
   const { config, clock, database, heads, keyring, log } = parts;
   const file = join(config.dataDir, JOURNAL_FILE);
-  const store = new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file, log });
+  const store = new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file, log, clock });
   await store.recover(async () => {
     log.warn({ file }, MISSING_JOURNAL);
     const operator = await findUncheckedOperator(database.read);

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
+import { writeLastBackup } from '../kernel/storage/last-backup.ts';
 import { BackupWriter } from './backup-format.ts';
 import { backupLine } from './backup-records.ts';
 import { installationSnapshot } from './installation-snapshot.ts';
@@ -22,7 +23,7 @@ export async function backup(config: Config, target: string): Promise<string> {
       }
       writer.finish();
       const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It can be restored only with the root key ${source.root.id}: store that key separately.`;
+      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It can be restored only with the root key ${source.root.id}: store that key separately.${noteBackup(config, source.header.made_at)}`;
     } catch (error) {
       writer.close();
       rmSync(file, { force: true });
@@ -30,5 +31,16 @@ export async function backup(config: Config, target: string): Promise<string> {
     }
   } finally {
     await source.close();
+  }
+}
+
+/** The backup is there, whether or not the metrics of the service can say so. */
+function noteBackup({ dataDir }: Config, madeAt: string): string {
+  try {
+    writeLastBackup(dataDir, Date.parse(madeAt));
+    return '';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return ` Its time could not be noted in ${dataDir} (${code}), so cv_last_backup_timestamp_seconds does not show it.`;
   }
 }

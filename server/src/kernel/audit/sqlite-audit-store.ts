@@ -4,6 +4,7 @@ import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { equalBytes } from '../crypto/digest.ts';
 import type { MacKey } from '../crypto/keyring.ts';
+import type { Clock } from '../platform/clock.ts';
 import { adviceFor } from '../storage/advice.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
@@ -43,6 +44,7 @@ export class SqliteAuditStore implements AuditStore {
   readonly #keys: JournalKeys;
   readonly #file: string;
   readonly #log: Logger;
+  readonly #clock: Clock;
   readonly #journalBytes: number;
   /** Created with the first batch, because commands that only make changes need no journal. */
   #journal: JournalFile | null = null;
@@ -64,6 +66,7 @@ export class SqliteAuditStore implements AuditStore {
     keys: JournalKeys;
     file: string;
     log: Logger;
+    clock: Clock;
     /** Tests set it to fill the journal. */
     journalBytes?: number;
   }) {
@@ -72,6 +75,7 @@ export class SqliteAuditStore implements AuditStore {
     this.#keys = parts.keys;
     this.#file = parts.file;
     this.#log = parts.log;
+    this.#clock = parts.clock;
     this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
   }
 
@@ -309,6 +313,12 @@ export class SqliteAuditStore implements AuditStore {
 
   async link(): Promise<boolean> {
     return false;
+  }
+
+  async linkLagMs(): Promise<number> {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return 0;
+    return Math.max(0, this.#clock.now() - Math.min(...oldest.groups.map(({ earliestAt }) => earliestAt)));
   }
 
   async close(): Promise<void> {

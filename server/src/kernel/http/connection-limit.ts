@@ -15,6 +15,8 @@ export interface ConnectionLimitOptions {
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
   readonly #open = new Map<string, number>();
+  /** Open connections on all listeners. */
+  count = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
@@ -29,6 +31,10 @@ export class ConnectionLimit {
   }
 
   #count(socket: Socket): void {
+    this.count++;
+    socket.once('close', () => {
+      this.count--;
+    });
     const { perAddress, trusted, onRefused } = this.#options;
     const remote = socket.remoteAddress ?? '';
     if (isTrustedPeer(remote, trusted)) return;

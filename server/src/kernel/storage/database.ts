@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Kysely } from 'kysely';
+import type { QueueUse } from '../fairness/queue-use.ts';
 import { RowChanges } from '../integrity/row-changes.ts';
 import type { RowKeys } from '../integrity/row-keys.ts';
 import { CofferError, unavailable } from '../platform/errors.ts';
@@ -38,6 +39,8 @@ export interface Database {
   readonly version: number | null;
   /** Configured once the keyring is open. */
   readonly rowKeys: RowKeys;
+  /** What statements and transactions wait for in this process. */
+  readonly queues: readonly QueueUse[];
   /** Queries outside a transaction. Its connections are read-only: a write through it fails. */
   readonly read: Reader;
   /** A hot-path query, compiled once. */

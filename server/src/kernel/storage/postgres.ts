@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
+import type { QueueUse } from '../fairness/queue-use.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
 import { type ConnectionShares, connectionShares } from './connection-shares.ts';
 import {
@@ -57,6 +58,11 @@ export class PostgresDatabase implements Database {
   #renewedAt = Number.NEGATIVE_INFINITY;
   readonly #slots: Record<Work, FairQueue>;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
+
+  get queues(): readonly QueueUse[] {
+    const { request, bulk } = this.#reads;
+    return [request.queue, bulk.queue, ...Object.values(this.#slots)];
+  }
 
   scrubAfterCommit(): void {}
 
