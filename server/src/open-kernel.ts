@@ -162,8 +162,10 @@ export async function openKernel(parts: {
   /** The installation as it will be, where the stored row belongs to an unfinished restore. */
   installation?: Installation;
 }): Promise<KernelWithoutOperator> {
-  const { config, time, log, database } = parts;
+  const { config, time, database } = parts;
   const clock: Clock = time;
+  const nodeId = newId('node', clock.now());
+  const log = parts.log.child({ node_id: nodeId });
   let installation = parts.installation ?? (await findInstallation(database));
   const salt = installation?.salt ?? newRootSalt();
   let root = loadRootKey(config, installation, salt);
@@ -188,7 +190,6 @@ export async function openKernel(parts: {
   const anchor = Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), root, log, metrics });
   refuseOlderRelease(anchor, unauthenticated);
   const heads = new Heads(keyring, anchor);
-  const nodeId = newId('node', clock.now());
   const store =
     database instanceof SqliteDatabase
       ? await openJournaled({ config, clock, log, database, heads, keyring })

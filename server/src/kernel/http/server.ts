@@ -26,6 +26,7 @@ import { ConnectionLimit } from './connection-limit.ts';
 import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
 import { bodyReading, RequestBody } from './request-body.ts';
+import { type LoggedRequest, RequestLog } from './request-log.ts';
 import { type Match, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
@@ -100,6 +101,7 @@ export function createHttpServer(
   const cutters = listeners.map(connectionCutter);
   const reading = bodyReading(kernel);
   const router = routerOf(endpoints);
+  const requestLog = new RequestLog(config.requestLog, kernel.log);
   const send = (response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void) => {
     reply.headers['X-Request-Id'] = requestId;
     // A client that keeps the connection would send its next request to a process that ends.
@@ -109,29 +111,38 @@ export function createHttpServer(
 
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string) => {
     const found = find(router, request);
+    const { headers } = request;
+    const logged: LoggedRequest = {
+      request_id: requestId,
+      method: methodOf(request),
+      route: found.endpoint?.declaration.path ?? null,
+      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
+    };
+    requestLog.arrived(logged, response);
     if (found.endpoint === null) {
       if (found.reason !== null) countRefused(found.reason);
       send(response, found.refusal(requestId), requestId);
       return;
     }
     const { endpoint, params } = found;
-    const { headers } = request;
     const started = performance.now();
     const call: Call = {
       requestId,
-      method: methodOf(request),
+      method: logged.method,
       url: request.url ?? '/',
       headers,
       params,
       body: undefined,
-      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
+      address: logged.address,
       certificate: clientCertificate(request, trusted, config.clientCertHeader),
       departure: () => departureOf(response),
     };
     const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
     const answering = pipeline.answer(endpoint, call, body);
     const result = await (body === null ? answering : answering.finally(() => body.release()));
-    observe(kernel, endpoint, result.status, started + (body?.waitedMs ?? 0));
+    const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
+    kernel.metrics.observeRequest(endpoint.declaration.name, result.status, durationMs / SECOND_MS);
+    requestLog.answered(logged, result.status, durationMs);
     if (endpoint.declaration.raw.startsWith('text/html'))
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     send(response, result, requestId, (error) => {
@@ -386,8 +397,4 @@ function refuseConnection(
   // A client that sent HEAD reads no body, and would take one for the next response.
   const isHead = error.rawPacket?.toString('latin1', 0, 5) === 'HEAD ';
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${isHead ? '' : text}`);
-}
-
-function observe(kernel: Kernel, endpoint: ReadyEndpoint, status: number, started: number): void {
-  kernel.metrics.observeRequest(endpoint.declaration.name, status, (performance.now() - started) / SECOND_MS);
 }

@@ -59,6 +59,7 @@ test('an empty environment is a complete configuration', () => {
     isSignupOn: false,
     stripe: null,
     copilot: null,
+    requestLog: { slowRequestMs: 5000, isAccessLogOn: false },
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');
   assert.equal(config.audience(51_234), 'http://127.0.0.1:51234');

@@ -5,6 +5,7 @@ import type { CertificateHeader } from '../http/forwarded-certificate.ts';
 import { SECOND_MS } from './clock.ts';
 import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { hideSecrets } from './hidden-secrets.ts';
+import { observabilityConflicts, type RequestLogConfig, requestLogOf } from './observability-settings.ts';
 import { type MailConfig, mailOf, type StripeConfig, saasConflicts, stripeOf } from './saas-config.ts';
 import { FILE_NAMES, withSecretFiles } from './secret-files.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
@@ -72,6 +73,7 @@ export interface Config {
   readonly isDpopNonceRequired: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  readonly requestLog: RequestLogConfig;
   readonly rootKey: RootKeyConfig;
   /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
@@ -165,6 +167,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
   problems.push(...regionConflicts(given, values));
   problems.push(...saasConflicts(given, values));
   problems.push(...copilotConflicts(given, values));
+  problems.push(...observabilityConflicts(values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -255,6 +258,7 @@ function build(values: Values, changed: Record<string, string>): Config {
       isDpopNonceRequired: values.CV_DPOP_NONCE === 'required',
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
+      requestLog: requestLogOf(values),
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
       adminEmail: values.CV_ADMIN_EMAIL,

@@ -272,7 +272,8 @@ export class Pipeline {
       );
     }
     if (error instanceof ForgedRowError) {
-      // The error was already logged where it was found, with the table and the row.
+      // The table and the row were logged where they were found.
+      log.error({ ...where }, 'a request needs a row that is refused');
       return new CofferError(
         'INTERNAL_ERROR',
         'A stored row was not written by the service, and is not trusted. Tell the operator of the service.',
@@ -285,7 +286,7 @@ export class Pipeline {
     if (!declaredErrors.has(error.code)) log.error({ code: error.code, ...where }, 'undeclared error code');
     if (error.code === 'UNAVAILABLE') {
       log.warn({ err: error.cause, ...where, what_to_do: adviceFor(error.cause) }, 'unavailable');
-    }
+    } else if (error.status >= 500) log.warn({ code: error.code, ...where }, 'a request failed');
     return error;
   }
 }
