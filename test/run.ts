@@ -25,6 +25,7 @@ const { values: options, positionals } = parseArgs({
     siem: { type: 'boolean' },
     cluster: { type: 'boolean' },
     regions: { type: 'boolean' },
+    operate: { type: 'boolean' },
     ha: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },

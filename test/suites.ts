@@ -27,6 +27,7 @@ const LONG = [
   'test/cluster/',
   'test/regions/',
   'test/ha/',
+  'test/operate/',
   ...SLOW,
 ];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
@@ -60,7 +61,7 @@ export function isOverHttp(file: string): boolean {
 }
 
 export const SUITES: readonly (Suite & {
-  name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' | 'siem' | 'cluster' | 'regions' | 'ha';
+  name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' | 'siem' | 'cluster' | 'regions' | 'ha' | 'operate';
 })[] = [
   {
     name: 'quick',
@@ -104,6 +105,7 @@ export const SUITES: readonly (Suite & {
     isOnDisk: false,
   },
   { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
+  { name: 'operate', has: isAmong(['test/operate/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
   { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
   {
     name: 'cluster',

@@ -19,6 +19,7 @@ import type { Kernel } from './kernel/platform/kernel.ts';
 import { Wiring } from './kernel/platform/wiring.ts';
 import { workerShares } from './kernel/platform/worker-shares.ts';
 import { Pipeline } from './kernel/request/pipeline.ts';
+import { connectionShortage } from './kernel/storage/connection-check.ts';
 import { readLastBackup } from './kernel/storage/last-backup.ts';
 import { refuseWrongStart, SECOND_CHECK_MS } from './kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from './kernel/time/sources.ts';
@@ -98,7 +99,7 @@ export async function startApp(
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
     await kernel.clockGuard.firstCheck();
-    if (isFirst) for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
+    if (isFirst) await logWarnings(kernel);
     kernel.addresses.listening(await server.listen());
     const background = startBackground(kernel, jobs);
     for (const feature of features) feature.started?.();
@@ -118,6 +119,12 @@ export async function startApp(
     await storage.close();
     throw error;
   }
+}
+
+async function logWarnings({ warnings, database, config, log }: Kernel): Promise<void> {
+  for (const { code, message } of warnings) log.warn({ warning: code }, message);
+  const shortage = await connectionShortage(database, config);
+  if (shortage !== null) log.warn({ warning: 'database_connections' }, shortage);
 }
 
 /** The certificate that TLS listeners present: the operator's, or one of the service's own authority. */

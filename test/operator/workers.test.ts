@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { connectionShares, defaultPool } from '../../server/src/kernel/storage/connection-shares.ts';
 import { metricNames, metricsText } from '../support/metric-lines.ts';
 import { freePort, newPostgresDatabase, query } from '../support/postgres.ts';
 import {
@@ -97,7 +99,8 @@ describe('several workers', () => {
     }
     const lines = await metricsOfAll(service);
     const [slots] = lines.filter((line) => line.startsWith('cv_database_slots{queue="changes"}'));
-    assert.equal(Number(slots?.split(' ')[1]), 5 * WORKERS, 'each worker has its own connections');
+    const { transactions } = connectionShares(defaultPool(availableParallelism(), WORKERS));
+    assert.equal(Number(slots?.split(' ')[1]), transactions * WORKERS, 'each worker has its own connections');
     assert.equal(lines.filter((line) => line.startsWith('coffer_build_info{')).length, 1);
   });
 

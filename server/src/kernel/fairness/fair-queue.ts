@@ -19,6 +19,8 @@ export interface FairQueueLimits {
   waitMs: number;
   /** Slots are normally held for much less than `waitMs`: if none is released during a whole wait, the resource is stuck, and the wait ends with 503. */
   isQuick?: boolean;
+  /** The code of the error that causes a 503, from which the log derives what the operator can do. */
+  busyCode?: string;
 }
 
 interface Waiter {
@@ -134,7 +136,9 @@ export class FairQueue implements QueueUse {
   }
 
   #busy(): CofferError {
-    return unavailable(`The service is busy with ${this.#limits.of}: try again shortly.`);
+    const { of, busyCode } = this.#limits;
+    const cause = busyCode && Object.assign(new Error(`waited too long for ${of}`), { code: busyCode });
+    return unavailable(`The service is busy with ${of}: try again shortly.`, cause);
   }
 
   #refusal(tenantId: string): CofferError {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
+import { defaultPool } from '../storage/connection-shares.ts';
 import { SECOND_MS } from './clock.ts';
 import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { hideSecrets } from './hidden-secrets.ts';
@@ -236,15 +237,16 @@ function build(values: Values, changed: Record<string, string>): Config {
   const base = (port: number) => values.CV_BASE_URL ?? derived(port);
   const workersWanted =
     values.CV_WORKERS === 'auto' ? Math.min(availableParallelism(), WORKERS_MAX) : values.CV_WORKERS;
+  const workers = values.CV_DATABASE_URL === null ? 1 : workersWanted;
   return Object.freeze(
     hideSecrets({
       host: values.CV_HOST,
       port: values.CV_PORT,
       dataDir,
       databaseUrl: values.CV_DATABASE_URL,
-      databasePool: values.CV_DATABASE_POOL,
+      databasePool: values.CV_DATABASE_POOL ?? defaultPool(availableParallelism(), workers),
       drainMs: values.CV_DRAIN_SECONDS * SECOND_MS,
-      workers: values.CV_DATABASE_URL === null ? 1 : workersWanted,
+      workers,
       workersWanted,
       baseUrl: base,
       hasBaseUrl: values.CV_BASE_URL !== null,

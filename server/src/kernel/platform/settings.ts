@@ -95,7 +95,8 @@ export const SETTINGS = [
   {
     name: 'CV_DATABASE_POOL',
     kind: whole(1, 100),
-    default: '12',
+    default: null,
+    fallback: '8, and 2 for each processor core, which workers share; at most 24',
     doc: `Connections to PostgreSQL of each worker, opened when needed; fewer than ${CONNECTIONS_MIN} count as ${CONNECTIONS_MIN}. Only with \`CV_DATABASE_URL\`.`,
     secret: false,
   },

@@ -1,3 +1,4 @@
+import { NO_FREE_CONNECTION } from './connection-shares.ts';
 import { NO_WRITABLE_SERVER } from './database-servers.ts';
 import { classifyPostgresError } from './postgres.ts';
 import { NOT_REPLICATED, UNSAFE_LOGIN } from './scram-client.ts';
@@ -15,6 +16,10 @@ const STANDBY =
 const POSTGRES_FULL = 'The disk of PostgreSQL is full: free some space. The service then continues by itself.';
 const POSTGRES_CONNECTIONS =
   'PostgreSQL has no connection left: raise its max_connections, or lower CV_DATABASE_POOL on the nodes.';
+const NO_CONNECTION =
+  'Requests waited too long for a connection of this node to the database. If PostgreSQL has little to do, raise CV_DATABASE_POOL; if it is busy, look for slow statements and locks in pg_stat_activity.';
+const TIMED_OUT =
+  'PostgreSQL did not finish a statement within 10 seconds, or did not get a lock: look for slow statements and for who holds locks in pg_stat_activity, and at its load.';
 const POSTGRES_DAMAGED =
   'PostgreSQL reports that its data is damaged: stop every node, keep a copy, check its disk, and restore a backup.';
 const UNSAFE =
@@ -41,6 +46,9 @@ const BY_CODE = new Map([
   ['25006', STANDBY],
   ['53100', POSTGRES_FULL],
   ['53300', POSTGRES_CONNECTIONS],
+  ['55P03', TIMED_OUT],
+  ['57014', TIMED_OUT],
+  [NO_FREE_CONNECTION, NO_CONNECTION],
   ['XX001', POSTGRES_DAMAGED],
   ['XX002', POSTGRES_DAMAGED],
   [UNSAFE_LOGIN, UNSAFE],

@@ -75,6 +75,11 @@ export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
 }
 
+/** Thrown inside a transaction that found out too late that another one changed what it had decided on: it is run again. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
 const MAX_ATTEMPTS = 8;
 const RETRY_BASE_MS = 5;
 const insideTransaction = new AsyncLocalStorage<true>();
@@ -94,7 +99,7 @@ export async function runTransaction<T>(
       return await insideTransaction.run(true, attempt);
     } catch (error) {
       if (error instanceof CofferError) throw error;
-      const kind = classify(error);
+      const kind = error instanceof Overtaken ? 'retry' : classify(error);
       if (kind === 'retry' && n < MAX_ATTEMPTS) {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * RETRY_BASE_MS * 2 ** n));
         continue;

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
 import type { QueueUse } from '../fairness/queue-use.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
-import { type ConnectionShares, connectionShares } from './connection-shares.ts';
+import { type ConnectionShares, connectionShares, NO_FREE_CONNECTION } from './connection-shares.ts';
 import {
   type Database,
   type FailureKind,
@@ -36,7 +36,13 @@ const INT8 = 20;
 /** Statements in flight on one pipelined connection, in total and for one tenant. Later statements wait. */
 const SENT_AHEAD_MAX = 32;
 const SENT_AHEAD_PER_TENANT = 16;
-const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000, isQuick: true };
+const WAITING = {
+  waitingPerTenant: 2000,
+  waitingMax: 50_000,
+  waitMs: 10_000,
+  isQuick: true,
+  busyCode: NO_FREE_CONNECTION,
+};
 /** A bulk transaction takes seconds and waits for others of its kind. */
 const BULK_WAIT_MS = 30_000;
 
