@@ -6,6 +6,8 @@ export interface ConnectionLimitOptions {
   perAddress: number;
   /** On each listener. */
   total: number;
+  /** On all listeners together. */
+  descriptors: number;
   /** The connections of all clients come from these proxies, so they have no limit per address. */
   trusted: TrustedProxies;
   onRefused(reason: 'address' | 'total'): void;
@@ -35,7 +37,12 @@ export class ConnectionLimit {
     socket.once('close', () => {
       this.count--;
     });
-    const { perAddress, trusted, onRefused } = this.#options;
+    const { perAddress, descriptors, trusted, onRefused } = this.#options;
+    if (this.count > descriptors) {
+      onRefused('total');
+      socket.destroy();
+      return;
+    }
     const remote = socket.remoteAddress ?? '';
     if (isTrustedPeer(remote, trusted)) return;
     const address = addressGroup(clientAddress(remote, undefined, trusted));

@@ -77,6 +77,7 @@ export function createHttpServer(
   const connections = new ConnectionLimit({
     perAddress: shares.connectionsPerAddress,
     total: shares.connectionsMax,
+    descriptors: shares.descriptorsForClients,
     trusted,
     onRefused: (reason) => kernel.metrics.connectionsRefused.labels(reason).inc(),
   });
