@@ -18,6 +18,7 @@ import { newId } from '../platform/ids.ts';
 import type { Kernel } from '../platform/kernel.ts';
 import { workerShares } from '../platform/worker-shares.ts';
 import type { Call } from '../request/call.ts';
+import { Deadline } from '../request/deadline.ts';
 import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../request/pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
@@ -110,6 +111,12 @@ export function createHttpServer(
     write(response, reply, common, onFailure);
   };
 
+  /** What was begun ends by itself, and commits nothing. */
+  const tooLate = ({ request_id, route }: LoggedRequest, error: CofferError): Reply => {
+    kernel.log.warn({ request_id, route, what_to_do: TOO_LATE }, 'a request took too long');
+    return errorReply(error, request_id, { 'Retry-After': String(error.retryAfterSeconds) });
+  };
+
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string) => {
     const found = find(router, request);
     const { headers } = request;
@@ -126,6 +133,8 @@ export function createHttpServer(
       return;
     }
     const { endpoint, params } = found;
+    const { declaration } = endpoint;
+    const deadline = declaration.bulk === true ? undefined : new Deadline(config.requestTimeoutMs);
     const started = performance.now();
     const call: Call = {
       requestId,
@@ -137,15 +146,16 @@ export function createHttpServer(
       address: logged.address,
       certificate: clientCertificate(request, trusted, config.clientCertHeader),
       departure: () => departureOf(response),
+      ...(deadline && { deadline }),
     };
     const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
     const answering = pipeline.answer(endpoint, call, body);
-    const result = await (body === null ? answering : answering.finally(() => body.release()));
+    const answered = body === null ? answering : answering.finally(() => body.release());
+    const result = await (deadline?.answer(answered, (error) => tooLate(logged, error)) ?? answered);
     const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
-    kernel.metrics.observeRequest(endpoint.declaration.name, result.status, durationMs / SECOND_MS);
+    kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
     requestLog.answered(logged, result.status, durationMs);
-    if (endpoint.declaration.raw.startsWith('text/html'))
-      result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
+    if (declaration.raw.startsWith('text/html')) result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     send(response, result, requestId, (error) => {
       // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;
@@ -316,6 +326,8 @@ function methodOf({ method = '' }: IncomingMessage): string {
   return method;
 }
 
+const TOO_LATE =
+  'The database, the disk or a service that the request needs did not respond within CV_REQUEST_TIMEOUT_SECONDS: look at cv_database_wait_seconds, at cv_audit_write_duration_seconds and at their load.';
 const FAILED = new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.');
 
 /** The declared methods are public in the API reference, so the caller need not be authenticated. */

@@ -75,6 +75,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly requestLog: RequestLogConfig;
+  /** How long a request may take, without the arrival of its body. */
+  readonly requestTimeoutMs: number;
   readonly rootKey: RootKeyConfig;
   /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
@@ -261,6 +263,7 @@ function build(values: Values, changed: Record<string, string>): Config {
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
       requestLog: requestLogOf(values),
+      requestTimeoutMs: values.CV_REQUEST_TIMEOUT_SECONDS * SECOND_MS,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
       adminEmail: values.CV_ADMIN_EMAIL,

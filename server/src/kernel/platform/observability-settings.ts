@@ -9,6 +9,7 @@ export interface RequestLogConfig {
 }
 
 const SLOW_REQUEST_MS_MAX = 600_000;
+const TIMEOUT_SECONDS_MAX = 600;
 const milliseconds: Kind<number> = {
   expects: `a whole number from 0 to ${SLOW_REQUEST_MS_MAX}`,
   parse: (written) => {
@@ -21,7 +22,22 @@ const onOrOff: Kind<boolean> = {
   parse: (written) => (written === 'on' ? true : written === 'off' ? false : undefined),
 };
 
+const seconds: Kind<number> = {
+  expects: `a whole number from 1 to ${TIMEOUT_SECONDS_MAX}`,
+  parse: (written) => {
+    const number = /^[1-9]\d{0,2}$/.test(written) ? Number(written) : 0;
+    return number >= 1 && number <= TIMEOUT_SECONDS_MAX ? number : undefined;
+  },
+};
+
 export const OBSERVABILITY_SETTINGS = [
+  {
+    name: 'CV_REQUEST_TIMEOUT_SECONDS',
+    kind: seconds,
+    default: '20',
+    doc: 'Seconds after which a request gets 503, the arrival of its body not counted. Nothing of it is changed then; a change whose commit was sent before is waited for. Bulk requests have limits of their own.',
+    secret: false,
+  },
   {
     name: 'CV_SLOW_REQUEST_MS',
     kind: milliseconds,

@@ -209,9 +209,11 @@ export class Pipeline {
     const { principalOrNull: principal } = ctx.caller;
     const holder = principal === null ? { address: addressGroup(ctx.call.address) } : { tenantId: principal.tenantId };
     const started = performance.now();
+    ctx.call.deadline?.pause();
     const value = await (rawBody === true
       ? unread.readBytes(holder, bodyBytesMax)
       : unread.read(holder, bodyBytesMax, bodyMembersMax));
+    ctx.call.deadline?.resume();
     ctx.receive(body === NONE && isEmptyObject(value) ? undefined : value);
     if (performance.now() - started < PROMPT_BODY_MS) return;
     await recheck(ctx).catch((error) => refuseCaller(ctx, error));

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
 import type { QueueUse } from '../fairness/queue-use.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
+import { unavailable } from '../platform/errors.ts';
 import { type ConnectionShares, connectionShares, NO_FREE_CONNECTION } from './connection-shares.ts';
 import {
   type Database,
@@ -151,6 +152,7 @@ export class PostgresDatabase implements Database {
     };
     client.on('error', noteBreak);
     let isOpen = true;
+    let isCommitSent = false;
     const execute = executeOn(queryableClient(client), { isRetried: true });
     const whileOpen: Execute = async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
@@ -162,6 +164,7 @@ export class PostgresDatabase implements Database {
       tx.sent.push(unawaited(client.query('begin')));
       const result = await runInside(tx, fn);
       isOpen = false;
+      isCommitSent = true;
       // Sent behind the last statements without waiting for them: if one of them failed, the server rolls back instead.
       const committing = unawaited(client.query('commit'));
       await Promise.all(tx.sent);
@@ -170,7 +173,8 @@ export class PostgresDatabase implements Database {
       return result;
     } catch (error) {
       isOpen = false;
-      for (const listener of tx.onRollback) listener();
+      const isUnknown = isCommitSent && isConnectionLost(error);
+      afterRollback(tx.onRollback, isUnknown);
       // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
       // it again.
       if (isSilence(error)) {
@@ -178,7 +182,7 @@ export class PostgresDatabase implements Database {
         this.#renew();
       } else await client.query('rollback').catch(noteBreak);
       if (isRefusedWrite(error)) this.#leaveWith(transactions);
-      throw error;
+      throw isUnknown ? unavailable(OUTCOME_UNKNOWN, error) : error;
     } finally {
       client.off('error', noteBreak);
       client.release(broken);
@@ -334,6 +338,31 @@ async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
     const kind = classifyPostgresError(error);
     throw kind === 'retry' && isRetried ? error : translate(error, kind);
   }
+}
+
+/** Longer than the server works on a commit whose client is gone: it ends a statement after `STATEMENT_TIMEOUT_MS`. */
+const SETTLED_AFTER_MS = 3 * STATEMENT_TIMEOUT_MS;
+
+/**
+ * Where the outcome is unknown the server may still commit. Listeners who were told at once would take that commit for a forgery, so they are told
+ * when it would have been seen.
+ */
+function afterRollback(listeners: readonly (() => void)[], isUnknown: boolean): void {
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  if (isUnknown) setTimeout(tell, SETTLED_AFTER_MS).unref();
+  else tell();
+}
+
+const OUTCOME_UNKNOWN =
+  'The database did not confirm the change, so it may have been made or not: read it before you repeat it, or repeat it with the same Idempotency-Key.';
+
+/** Whether the server did not respond, rather than refuse. Its errors have codes of five characters. */
+function isConnectionLost(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  const isOfServer = typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) && !code.startsWith('57P');
+  return !isOfServer && classifyPostgresError(error) === 'unavailable' && code !== NOT_REPLICATED;
 }
 
 const RETRY_STATES = new Set(['40001', '40P01']);
