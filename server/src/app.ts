@@ -186,6 +186,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
     sharing.start();
   }
   kernel.clockGuard.start();
+  kernel.traces?.start();
   heads.startAnchoring(kernel.database);
   jobs.start();
   const writeCounts = async () => {
@@ -205,6 +206,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
       sharing.stop();
       await jobs.stop();
       await kernel.clockGuard.stop();
+      await kernel.traces?.stop();
       await writeCounts();
       await audit.close();
       await heads.stopAnchoring(kernel.database);

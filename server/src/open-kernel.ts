@@ -32,6 +32,7 @@ import { Idempotency } from './kernel/limits/idempotency.ts';
 import { Plans } from './kernel/limits/plans.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
+import { TraceExporter } from './kernel/observability/trace-exporter.ts';
 import { AddressGuard } from './kernel/outbound/address-guard.ts';
 import { HttpClient } from './kernel/outbound/http-client.ts';
 import { Addresses } from './kernel/platform/addresses.ts';
@@ -215,6 +216,10 @@ export async function openKernel(parts: {
     audit,
     heads,
     metrics,
+    traces:
+      config.otlpUrl === null
+        ? null
+        : new TraceExporter({ url: config.otlpUrl, log, metrics, version: packageJson.version, nodeId }),
     epochs: new Epochs(database),
     refusals: new Refusals((entry) => audit.record(entry)),
     unlistedReads: new UnlistedReads((entry) => audit.record(entry), clock),

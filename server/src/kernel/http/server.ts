@@ -11,6 +11,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import FindMyWay from 'find-my-way';
+import { type Span, Trace, withinTrace } from '../observability/trace.ts';
 import type { ListeningPorts } from '../platform/addresses.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { CofferError } from '../platform/errors.ts';
@@ -134,6 +135,7 @@ export function createHttpServer(
     }
     const { endpoint, params } = found;
     const { declaration } = endpoint;
+    const trace = kernel.traces === null ? null : Trace.begin(headers.traceparent as string | undefined);
     const deadline = declaration.bulk === true ? undefined : new Deadline(config.requestTimeoutMs);
     const started = performance.now();
     const call: Call = {
@@ -147,14 +149,17 @@ export function createHttpServer(
       certificate: clientCertificate(request, trusted, config.clientCertHeader),
       departure: () => departureOf(response),
       ...(deadline && { deadline }),
+      ...(trace && { trace }),
     };
     const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
-    const answering = pipeline.answer(endpoint, call, body);
+    const act = () => pipeline.answer(endpoint, call, body);
+    const answering = trace === null ? act() : withinTrace(trace, act);
     const answered = body === null ? answering : answering.finally(() => body.release());
     const result = await (deadline?.answer(answered, (error) => tooLate(logged, error)) ?? answered);
     const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
     kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
     requestLog.answered(logged, result.status, durationMs);
+    if (trace !== null) kernel.traces?.add(endOf(trace, logged, result.status));
     if (declaration.raw.startsWith('text/html')) result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     send(response, result, requestId, (error) => {
       // Neither a slow client nor a revoked caller is a failure of the service.
@@ -206,6 +211,16 @@ export function createHttpServer(
       clearTimeout(cutOff);
     },
   };
+}
+
+function endOf(trace: Trace, { method, route, request_id }: LoggedRequest, status: number): readonly Span[] {
+  const attributes = {
+    'http.request.method': method,
+    'http.route': route ?? '',
+    'http.response.status_code': status,
+    'coffer.request_id': request_id,
+  };
+  return trace.end(`${method} ${route}`, attributes, status >= 500);
 }
 
 /** Made only for requests that wait for something outside the service. */

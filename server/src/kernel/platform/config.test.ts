@@ -61,6 +61,7 @@ test('an empty environment is a complete configuration', () => {
     stripe: null,
     copilot: null,
     requestTimeoutMs: 20_000,
+    otlpUrl: null,
     requestLog: { slowRequestMs: 5000, isAccessLogOn: false },
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');

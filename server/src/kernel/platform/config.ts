@@ -75,6 +75,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly requestLog: RequestLogConfig;
+  /** The collector of traces; null if nothing is traced. */
+  readonly otlpUrl: string | null;
   /** How long a request may take, without the arrival of its body. */
   readonly requestTimeoutMs: number;
   readonly rootKey: RootKeyConfig;
@@ -263,6 +265,7 @@ function build(values: Values, changed: Record<string, string>): Config {
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
       requestLog: requestLogOf(values),
+      otlpUrl: values.CV_OTLP_URL,
       requestTimeoutMs: values.CV_REQUEST_TIMEOUT_SECONDS * SECOND_MS,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),

@@ -17,6 +17,15 @@ const milliseconds: Kind<number> = {
     return number >= 0 && number <= SLOW_REQUEST_MS_MAX ? number : undefined;
   },
 };
+const collectorUrl: Kind<string> = {
+  expects: 'an http:// or https:// URL without user, query or fragment, such as http://127.0.0.1:4318',
+  parse: (written) => {
+    if (!/^https?:\/\/[a-z0-9.:[\]-]+(?:\/[A-Za-z0-9._~-]+)*\/?$/.test(written) || !URL.canParse(written))
+      return undefined;
+    const { origin, pathname } = new URL(written);
+    return `${origin}${pathname}`.replace(/\/$/, '');
+  },
+};
 const onOrOff: Kind<boolean> = {
   expects: '`on` or `off`',
   parse: (written) => (written === 'on' ? true : written === 'off' ? false : undefined),
@@ -43,6 +52,14 @@ export const OBSERVABILITY_SETTINGS = [
     kind: milliseconds,
     default: '5000',
     doc: 'Requests that take longer than so many milliseconds are logged, at level `warn`; 0 turns it off.',
+    secret: false,
+  },
+  {
+    name: 'CV_OTLP_URL',
+    kind: collectorUrl,
+    default: null,
+    fallback: 'none: nothing is traced',
+    doc: 'OpenTelemetry collector to which traces are sent, by OTLP over HTTP with JSON, at `/v1/traces` below this URL. `traceparent` of requests is honoured then.',
     secret: false,
   },
   {

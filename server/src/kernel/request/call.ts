@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { PeerCertificate } from '../http/peer-certificate.ts';
+import type { Trace } from '../observability/trace.ts';
 import type { Deadline } from './deadline.ts';
 import type { EndpointDeclaration } from './declaration.ts';
 
@@ -21,6 +22,8 @@ export interface Call {
   readonly departure?: () => AbortSignal;
   /** Absent for bulk requests, and if nobody waits. */
   readonly deadline?: Deadline;
+  /** Absent if the request is not traced. */
+  readonly trace?: Trace;
 }
 
 /** A call with the endpoint it was routed to. */

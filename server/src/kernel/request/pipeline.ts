@@ -99,7 +99,9 @@ export class Pipeline {
     };
     const parts = { authentication: this.#authentication, approvals: this.#approvals, storeResponse };
     const ctx = new Context(this.#kernel, declaration, call, new OwnTransaction(parts));
+    const { trace } = call;
     try {
+      trace?.step('authenticate');
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
         const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
@@ -111,9 +113,12 @@ export class Pipeline {
       }
       requireOwnTenant(ctx);
       requireEnrolment(ctx);
+      trace?.step('parse');
       if (unread !== null) await this.#receive(ctx, unread);
       const input = endpoint.validate(ctx.call);
+      trace?.step('authorize');
       authorizeDeclared(ctx);
+      trace?.step('handle');
       if (declaration.bulk === true) bulk = await this.#kernel.bulkRequests.enter(ctx.tenantId);
       if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
       const done =
@@ -124,6 +129,7 @@ export class Pipeline {
       if (isReplay) replay(ctx, done.saved);
       const reply = isReplay ? repeatedReply(endpoint, ctx, done.saved) : finishedReply(endpoint, ctx, done.result);
       if (ctx.outcome === null && declaration.audit !== NONE && !ctx.record.isUnrecorded) {
+        trace?.step('audit');
         await this.#recordRead(ctx, reply.status);
       }
       const { unlistedReads } = ctx.record;
