@@ -366,8 +366,12 @@ function isConnectionLost(error: unknown): boolean {
 }
 
 const RETRY_STATES = new Set(['40001', '40P01']);
-/** Connection, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
-const UNAVAILABLE_STATES = /^(08|53|57P|58|25006|57014|55P03|XX001|XX002)/;
+/** Connection, login, missing database, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
+const UNAVAILABLE_STATES = /^(08|28|3D000|53|57P|58|25006|57014|55P03|XX001|XX002)/;
+/** What the certificate of the server can be refused for. */
+const REFUSED_CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/;
+/** The driver's error if TLS is demanded and the server has none. */
+export const NO_TLS_MESSAGE = 'The server does not support SSL connections';
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -384,7 +388,7 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 /** The driver's own errors have no code. */
 const UNAVAILABLE_MESSAGES = new RegExp(
-  `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
+  `^(Connection terminated|${NO_TLS_MESSAGE}|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
 );
 
 export function classifyPostgresError(error: unknown): FailureKind {
@@ -392,7 +396,9 @@ export function classifyPostgresError(error: unknown): FailureKind {
   if (typeof code === 'string') {
     if (RETRY_STATES.has(code)) return 'retry';
     if (code === '23505') return 'unique';
-    return UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code) ? 'unavailable' : 'other';
+    const isUnavailable =
+      UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code) || REFUSED_CERTIFICATE.test(code);
+    return isUnavailable ? 'unavailable' : 'other';
   }
   return typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message) ? 'unavailable' : 'other';
 }
