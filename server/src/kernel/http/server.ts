@@ -152,10 +152,12 @@ export function createHttpServer(
       ...(trace && { trace }),
     };
     const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
-    const act = () => pipeline.answer(endpoint, call, body);
-    const answering = trace === null ? act() : withinTrace(trace, act);
-    const answered = body === null ? answering : answering.finally(() => body.release());
-    const result = await (deadline?.answer(answered, (error) => tooLate(logged, error)) ?? answered);
+    const act = () => {
+      const answering = pipeline.answer(endpoint, call, body);
+      return body === null ? answering : answering.finally(() => body.release());
+    };
+    const begin = trace === null ? act : () => withinTrace(trace, act);
+    const result = await (deadline === undefined ? begin() : deadline.answer(begin, (error) => tooLate(logged, error)));
     const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
     kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
     requestLog.answered(logged, result.status, durationMs);

@@ -19,14 +19,16 @@ export class Deadline {
     this.#leftMs = allowedMs;
   }
 
-  /** Resolves like `work`, or with `late` if the time is over first. */
-  answer<T>(work: Promise<T>, late: (error: CofferError) => T): Promise<T> {
+  /** Begins the work, and resolves like it, or with `late` if the time is over first. */
+  answer<T>(work: () => Promise<T>, late: (error: CofferError) => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#onOver = () => {
       if (!this.#isCommitting) resolve(late(this.#error()));
     };
     this.resume();
-    work.then(resolve, reject).finally(() => clearTimeout(this.#timer));
+    work()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(this.#timer));
     return promise;
   }
 
