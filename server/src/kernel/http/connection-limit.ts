@@ -11,6 +11,8 @@ export interface ConnectionLimitOptions {
   /** The connections of all clients come from these proxies, so they have no limit per address. */
   trusted: TrustedProxies;
   onRefused(reason: 'address' | 'total'): void;
+  /** Called when a connection is opened or closed. */
+  onChanged(difference: 1 | -1): void;
 }
 
 /** Closes connections beyond the limit per address, over all listeners, and beyond the total. */
@@ -18,7 +20,7 @@ export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
   readonly #open = new Map<string, number>();
   /** Open connections on all listeners. */
-  count = 0;
+  #total = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
@@ -33,12 +35,14 @@ export class ConnectionLimit {
   }
 
   #count(socket: Socket): void {
-    this.count++;
+    const { perAddress, descriptors, trusted, onRefused, onChanged } = this.#options;
+    this.#total++;
+    onChanged(1);
     socket.once('close', () => {
-      this.count--;
+      this.#total--;
+      onChanged(-1);
     });
-    const { perAddress, descriptors, trusted, onRefused } = this.#options;
-    if (this.count > descriptors) {
+    if (this.#total > descriptors) {
       onRefused('total');
       socket.destroy();
       return;

@@ -82,8 +82,10 @@ export function createHttpServer(
     descriptors: shares.descriptorsForClients,
     trusted,
     onRefused: (reason) => kernel.metrics.connectionsRefused.labels(reason).inc(),
+    onChanged: (difference) => {
+      kernel.metrics.connections += difference;
+    },
   });
-  kernel.metrics.gaugeOf('cv_http_connections', 'Open connections of clients.', 'sum', () => connections.count);
   for (const listener of listeners) {
     connections.guard(listener);
     listener.on('clientError', refuseUnread);

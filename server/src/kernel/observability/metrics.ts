@@ -129,8 +129,16 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
+  readonly traceSpans = new Counter({
+    name: 'cv_trace_spans_total',
+    help: 'Spans of traces, with CV_OTLP_URL: exported, rejected by the collector, or dropped because it was away or too many waited.',
+    labelNames: ['outcome'],
+    registers: [this.registry],
+  });
   /** Shown as `cv_http_requests_in_flight`. A plain number, because each request changes it twice. */
   requestsInFlight = 0;
+  /** Shown as `cv_http_connections`. */
+  connections = 0;
 
   readonly #workers = new Gauge({
     name: 'cv_workers',
@@ -161,6 +169,7 @@ export class Metrics {
     for (const result of VERIFICATION_RESULTS) this.verifications.labels(result).inc(0);
     this.gaugeOf('cv_http_requests_in_flight', 'Requests that are being handled.', 'sum', () => this.requestsInFlight);
     for (const metric of this.#requests.metrics()) this.registry.registerMetric(metric);
+    this.gaugeOf('cv_http_connections', 'Open connections of clients.', 'sum', () => this.connections);
     const own = new Set(this.#names());
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
     for (const name of MISNAMED) this.registry.removeSingleMetric(`${PREFIX}${name}`);

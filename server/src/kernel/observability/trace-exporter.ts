@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Counter } from 'prom-client';
 import { AddressGuard } from '../outbound/address-guard.ts';
 import { HttpClient, type OutgoingAnswer } from '../outbound/http-client.ts';
 import { SECOND_MS } from '../platform/clock.ts';
@@ -35,7 +34,6 @@ export interface TraceExporterParts {
 export class TraceExporter {
   readonly #parts: TraceExporterParts;
   readonly #http: HttpClient;
-  readonly #spans: Counter<'outcome'>;
   #waiting: Span[] = [];
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> = Promise.resolve();
@@ -45,9 +43,6 @@ export class TraceExporter {
     this.#parts = parts;
     // The operator chose this host, so it may be private.
     this.#http = new HttpClient(new AddressGuard([new URL(parts.url).hostname.replace(/^\[|\]$/g, '')]));
-    const help =
-      'Spans of traces: exported, rejected by the collector, or dropped because it was away or too many waited.';
-    this.#spans = parts.metrics.counter('cv_trace_spans_total', help, ['outcome']);
   }
 
   start(): void {
@@ -128,7 +123,7 @@ export class TraceExporter {
   }
 
   #count(outcome: 'exported' | 'rejected' | 'dropped', spans: number): void {
-    if (spans > 0) this.#spans.labels(outcome).inc(spans);
+    if (spans > 0) this.#parts.metrics.traceSpans.labels(outcome).inc(spans);
   }
 }
 
