@@ -13,13 +13,15 @@ import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import { deleteRateWindows, RateSharing, WINDOWS_KEPT_MS } from './kernel/limits/rate-sharing.ts';
 import { FORGOTTEN_AFTER_MS } from './kernel/nodes/node-list.ts';
 import type { OtherWorkers } from './kernel/observability/merged-metrics.ts';
-import { HOUR_MS, MINUTE_MS } from './kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from './kernel/platform/clock.ts';
 import type { Config } from './kernel/platform/config.ts';
 import type { Feature } from './kernel/platform/feature.ts';
 import type { Kernel } from './kernel/platform/kernel.ts';
 import { Wiring } from './kernel/platform/wiring.ts';
 import { workerShares } from './kernel/platform/worker-shares.ts';
 import { Pipeline } from './kernel/request/pipeline.ts';
+import { connectionShortage } from './kernel/storage/connection-check.ts';
+import { readLastBackup } from './kernel/storage/last-backup.ts';
 import { refuseWrongStart, SECOND_CHECK_MS } from './kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from './kernel/time/sources.ts';
 import { numberConnections } from './number-connections.ts';
@@ -75,6 +77,8 @@ export async function startApp(
       : alreadyBootstrapped(opened));
     const kernel: Kernel = { ...opened, operatorTenantId };
     if (others !== null) kernel.metrics.joinWorkers(others);
+    const { schemaVersion } = storage;
+    kernel.metrics.setBuild({ version: kernel.version, schema: String(schemaVersion), node: process.version });
     await numberConnections(kernel);
     const { features, wiring } = assemble(kernel);
     const authentication = new Authentication(
@@ -84,13 +88,19 @@ export async function startApp(
     const pipeline = new Pipeline(kernel, authentication, approvalQueue(kernel, wiring));
     for (const feature of features) await feature.open?.();
     const identity = await openIdentity(kernel);
+    if (identity !== null) showExpiry(kernel, identity);
+    kernel.metrics.collect(
+      'cv_last_backup_timestamp_seconds',
+      'When "coffer server backup" last wrote a backup with the data folder of this node; 0 if it never did.',
+      async () => readLastBackup(config.dataDir) / SECOND_MS,
+    );
     const server = createHttpServer(kernel, wiring.endpoints, pipeline, identity);
     const jobs = new JobRunner({
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
     await kernel.clockGuard.firstCheck();
-    if (isFirst) for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
+    if (isFirst) await logWarnings(kernel);
     kernel.addresses.listening(await server.listen());
     await kernel.nodes.start();
     const background = startBackground(kernel, jobs);
@@ -106,7 +116,6 @@ export async function startApp(
       await storage.close();
     };
     const { baseUrl, tlsUrl } = kernel.addresses;
-    const { schemaVersion } = storage;
     const hasOwnIdentity = config.tls === null;
     return { kernel, baseUrl, tlsUrl, hasOwnIdentity, isFirstStart, tokenFile, schemaVersion, jobs, close };
   } catch (error) {
@@ -115,11 +124,26 @@ export async function startApp(
   }
 }
 
+async function logWarnings({ warnings, database, config, log }: Kernel): Promise<void> {
+  for (const { code, message } of warnings) log.warn({ warning: code }, message);
+  const shortage = await connectionShortage(database, config);
+  if (shortage !== null) log.warn({ warning: 'database_connections' }, shortage);
+}
+
 /** The certificate that TLS listeners present: the operator's, or one of the service's own authority. */
 async function openIdentity(kernel: Kernel): Promise<CurrentIdentity | null> {
   const { tls, tlsPort } = kernel.config;
   if (tls !== null) return CurrentIdentity.open(new IdentityFiles(tls), kernel.log);
   return tlsPort === null ? null : CurrentIdentity.open(new OwnIdentity(kernel, certificatesOf(kernel)), kernel.log);
+}
+
+function showExpiry({ metrics }: Kernel, identity: CurrentIdentity): void {
+  metrics.gaugeOf(
+    'cv_tls_certificate_expiry_timestamp_seconds',
+    'When the certificate expires that the service presents to its clients.',
+    'min',
+    () => identity.expiresAt / SECOND_MS,
+  );
 }
 
 function kernelJobs(kernel: Kernel): Job[] {
@@ -172,6 +196,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
     sharing.start();
   }
   kernel.clockGuard.start();
+  kernel.traces?.start();
   heads.startAnchoring(kernel.database);
   jobs.start();
   const writeCounts = async () => {
@@ -191,6 +216,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
       sharing.stop();
       await jobs.stop();
       await kernel.clockGuard.stop();
+      await kernel.traces?.stop();
       await writeCounts();
       await audit.close();
       await heads.stopAnchoring(kernel.database);

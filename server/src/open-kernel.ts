@@ -33,6 +33,7 @@ import { Plans } from './kernel/limits/plans.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
 import { NodeList } from './kernel/nodes/node-list.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
+import { TraceExporter } from './kernel/observability/trace-exporter.ts';
 import { AddressGuard } from './kernel/outbound/address-guard.ts';
 import { HttpClient } from './kernel/outbound/http-client.ts';
 import { Addresses } from './kernel/platform/addresses.ts';
@@ -169,8 +170,10 @@ export async function openKernel(parts: {
   /** The installation as it will be, where the stored row belongs to an unfinished restore. */
   installation?: Installation;
 }): Promise<KernelWithoutOperator> {
-  const { config, time, log, database } = parts;
+  const { config, time, database } = parts;
   const clock: Clock = time;
+  const nodeId = newId('node', clock.now());
+  const log = parts.log.child({ node_id: nodeId });
   let installation = parts.installation ?? (await findInstallation(database));
   const salt = installation?.salt ?? newRootSalt();
   let root = loadRootKey(config, installation, salt);
@@ -181,6 +184,7 @@ export async function openKernel(parts: {
   }
   const keyring = new Keyring(database, root, clock);
   const metrics = new Metrics();
+  metrics.watchDatabase(() => database.queues);
   database.rowKeys.use(keyring, ({ table, row }) => {
     metrics.forgedRows.labels(table).inc();
     log.error(
@@ -194,13 +198,12 @@ export async function openKernel(parts: {
   const anchor = Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), root, log, metrics });
   refuseOlderRelease(anchor, unauthenticated);
   const heads = new Heads(keyring, anchor);
-  const nodeId = newId('node', clock.now());
   const store =
     database instanceof SqliteDatabase
       ? await openJournaled({ config, clock, log, database, heads, keyring })
       : new PostgresAuditStore({ database: database as PostgresDatabase, heads, keyring, clock, log, metrics, nodeId });
   const regionGate = new RegionGate();
-  const audit = new AuditLog(store, heads, log, regionGate);
+  const audit = new AuditLog({ store, heads, log, regionGate, metrics });
   const schemaVersion = (await loadMigrations()).length;
   const schemaFence = new SchemaFence(database, schemaVersion, log);
   const own = {
@@ -229,6 +232,10 @@ export async function openKernel(parts: {
     audit,
     heads,
     metrics,
+    traces:
+      config.otlpUrl === null
+        ? null
+        : new TraceExporter({ url: config.otlpUrl, log, metrics, version: packageJson.version, nodeId }),
     epochs: new Epochs(database),
     schemaFence,
     refusals: new Refusals((entry) => audit.record(entry)),
@@ -273,7 +280,7 @@ async function openJournaled(parts: {
 }): Promise<SqliteAuditStore> {
   const { config, clock, database, heads, keyring, log } = parts;
   const file = join(config.dataDir, JOURNAL_FILE);
-  const store = new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file, log });
+  const store = new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file, log, clock });
   await store.recover(async () => {
     log.warn({ file }, MISSING_JOURNAL);
     const operator = await findUncheckedOperator(database.read);

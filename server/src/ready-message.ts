@@ -2,6 +2,7 @@ import { dirname, join, relative } from 'node:path';
 import type { App } from './app.ts';
 import { ROOT_FILE } from './features/certificates/index.ts';
 import type { Kernel } from './kernel/platform/kernel.ts';
+import { workerShares } from './kernel/platform/worker-shares.ts';
 
 /** What somebody at a terminal reads when the service is ready. */
 export function readyText(app: App): string {
@@ -22,6 +23,7 @@ export function readyFields({ kernel, schemaVersion, baseUrl, tlsUrl, isFirstSta
     database: database.kind,
     url: baseUrl,
     ...(tlsUrl !== null && { tls_url: tlsUrl }),
+    connections_max: workerShares(config).connectionsMax * config.workers,
     settings: config.changed,
     ...(isFirstStart && { token_file: tokenFile, root_key: rootKeyText(kernel) }),
   };

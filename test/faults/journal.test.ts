@@ -260,6 +260,7 @@ describe('a journal on a bad disk', () => {
       heads,
       keys,
       file,
+      clock,
       log: pino({ level: 'silent' }),
       ...(journalBytes && { journalBytes }),
     });

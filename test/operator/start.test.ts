@@ -320,10 +320,13 @@ describe('a start that cannot go on', () => {
     const url = new URL(await newPostgresDatabase());
     url.password = 'MARKER';
     const wrongPassword = await runService({ databaseUrl: url.href });
-    assertRefused(wrongPassword, /PostgreSQL returned an error \(28P01\).*Check CV_DATABASE_URL/);
+    assertRefused(wrongPassword, /PostgreSQL refused the user or the password in CV_DATABASE_URL/);
     url.password = 'coffer';
     url.pathname = '/no_such_database';
-    assertRefused(await runService({ databaseUrl: url.href }), /PostgreSQL returned an error \(3D000\)/);
+    assertRefused(
+      await runService({ databaseUrl: url.href }),
+      /The database that CV_DATABASE_URL names does not exist/,
+    );
     assert.doesNotMatch(wrongPassword.stderr, /MARKER/);
   });
 

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { connectionShares, defaultPool } from '../../server/src/kernel/storage/connection-shares.ts';
+import { metricNames, metricsText } from '../support/metric-lines.ts';
 import { freePort, newPostgresDatabase, query } from '../support/postgres.ts';
 import {
   type Exit,
@@ -15,6 +18,7 @@ import {
   spawnService,
   stopService,
 } from '../support/process.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import {
   beginRequest,
@@ -82,6 +86,22 @@ describe('several workers', () => {
       const expected = [1, 2, 3].map((number) => `cv_process_resident_memory_bytes{worker="${number}"}`);
       assert.deepEqual(shown.sort(), expected);
     }
+  });
+
+  test('have every metric that one process alone has', async () => {
+    const alone = await startService('postgres');
+    try {
+      const names = metricNames(await metricsText(alone)).sort();
+      const ofAll = metricNames((await send('GET', '/metrics')).text).sort();
+      assert.deepEqual(ofAll, names);
+    } finally {
+      await alone.close();
+    }
+    const lines = await metricsOfAll(service);
+    const [slots] = lines.filter((line) => line.startsWith('cv_database_slots{queue="changes"}'));
+    const { transactions } = connectionShares(defaultPool(availableParallelism(), WORKERS));
+    assert.equal(Number(slots?.split(' ')[1]), transactions * WORKERS, 'each worker has its own connections');
+    assert.equal(lines.filter((line) => line.startsWith('coffer_build_info{')).length, 1);
   });
 
   test('return metrics to nobody else than before', async () => {

@@ -49,6 +49,8 @@ export interface ProcessOptions {
   preloaded?: string;
   /** By `npm start`, as the leader of a process group of its own, like the first process of a container. */
   isByNpm?: boolean;
+  /** How many files and connections it may have open at a time. */
+  descriptors?: number;
 }
 
 /** A process of ours that has been started; nothing is said about how far it has come. */
@@ -84,7 +86,7 @@ export function startProcess(script: string, args: readonly string[], options: P
   const path = programPath(script, { isFromSource: options.preloaded !== undefined });
   const [program, programArgs] = options.isByNpm
     ? ['npm', ['start']]
-    : [process.execPath, [...preloaded, path, ...args]];
+    : limited(options.descriptors, [process.execPath, ...preloaded, path, ...args]);
   const child = spawn(program, programArgs, {
     cwd: ROOT,
     detached: options.isByNpm === true,
@@ -127,6 +129,12 @@ export function startProcess(script: string, args: readonly string[], options: P
     kill: (signal = 'SIGKILL') => void child.kill(signal),
     exited,
   };
+}
+
+function limited(descriptors: number | undefined, command: string[]): [string, string[]] {
+  const [program = '', ...args] = command;
+  if (descriptors === undefined) return [program, args];
+  return ['/bin/sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]];
 }
 
 /** The service as an operator runs it. */

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { renameDurably } from '../kernel/crypto/root-key.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
+import { writeLastBackup } from '../kernel/storage/last-backup.ts';
 import { type BackupHeader, BackupReader, BackupWriter } from './backup-format.ts';
 import { backupLine } from './backup-records.ts';
 import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
@@ -31,6 +32,7 @@ export async function backup(config: Config, target: string, { keep }: BackupOpt
     return [
       `${rows} ${file === STANDARD_OUTPUT ? 'were written to standard output' : `are in ${resolve(file)}`}. It can be restored only with the root key ${source.root.id}: store that key separately.`,
       ...(removed > 0 ? [`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`] : []),
+      ...noteBackup(config, source.header.made_at),
     ].join(' ');
   } finally {
     await source.close();
@@ -98,5 +100,18 @@ function installationOf(file: string): string | null {
   } catch (error) {
     if (error instanceof StartError) return null;
     throw error;
+  }
+}
+
+/** The backup is there, whether or not the metrics of the service can say so. */
+function noteBackup({ dataDir }: Config, madeAt: string): string[] {
+  try {
+    writeLastBackup(dataDir, Date.parse(madeAt));
+    return [];
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return [
+      `Its time could not be noted in ${dataDir} (${code}), so cv_last_backup_timestamp_seconds does not show it.`,
+    ];
   }
 }

@@ -105,6 +105,19 @@ describe('a round of metrics', () => {
     assert.deepEqual(await collecting, { reports: [[2, 7]], earlier: 5 });
   });
 
+  test('a worker that ends while the totals of another are added is counted once', async () => {
+    const collecting = summary();
+    rounds.reported(1, 1, counted(5));
+    rounds.ended(1);
+    rounds.reported(2, 1, counted(7));
+    queueMicrotask(() => rounds.ended(2));
+    const { reports, earlier } = await collecting;
+    assert.equal(
+      (reports ?? []).reduce((sum, [, value]) => sum + Number(value), earlier),
+      12,
+    );
+  });
+
   test('ends at once if no worker runs', async () => {
     running = [];
     assert.deepEqual(await summary(), { reports: [], earlier: 0 });

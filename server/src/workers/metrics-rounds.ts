@@ -84,6 +84,14 @@ export class MetricsRounds {
     if (this.#current?.waitingFor.delete(worker) && this.#current.waitingFor.size === 0) this.#current.finish();
   }
 
+  /** A worker may end while the totals of another are added. */
+  async #allAdded(): Promise<void> {
+    for (let adding: Promise<void> | null = null; adding !== this.#adding; ) {
+      adding = this.#adding;
+      await adding;
+    }
+  }
+
   async #collect(): Promise<CollectedMetrics> {
     const { workers, waitMs, request, restarts } = this.#parts;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -93,9 +101,10 @@ export class MetricsRounds {
     const timer = setTimeout(resolve, waitMs);
     if (round.waitingFor.size > 0) await promise;
     clearTimeout(timer);
+    await this.#allAdded();
+    // From here on nothing is awaited until the totals are taken, so that each worker counts once: in its report, as silent, or as ended.
     this.#current = null;
     const silent = [...this.#last].filter(([worker]) => !round.reports.has(worker)).map(([, { own }]) => own);
-    await this.#adding;
     return {
       workers,
       reports: [...round.reports].map(([worker, metrics]) => ({ worker, metrics })),

@@ -60,7 +60,12 @@ export class Supervisor {
     cluster.setupPrimary({ serialization: 'advanced' });
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal));
     cluster.on('message', (worker, message: FromWorker) => this.#receive(worker, message));
-    cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal || null));
+    cluster.on('exit', (worker, code, signal) => {
+      const ended = () => this.#ended(worker, code, signal || null);
+      // The last report of a worker may arrive after the system has said that its process is gone.
+      if (worker.isConnected()) worker.once('disconnect', ended);
+      else ended();
+    });
     const [first] = this.#slots;
     if (first !== undefined) this.#fill(first);
   }

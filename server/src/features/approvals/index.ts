@@ -10,6 +10,7 @@ import * as contract from './contract.ts';
 import { cancelEnded, expireOverdue } from './expiry.ts';
 import { approvalPorts } from './ports.ts';
 import { Approvals } from './service.ts';
+import { countWaiting } from './store.ts';
 
 export { approveByOperator, breakGlass, cancelByOperator } from './break-glass.ts';
 export { usesOf as breakGlassUsesOf } from './break-glass-store.ts';
@@ -29,6 +30,9 @@ export function approvalsFeature(kernel: Kernel, wiring: Wiring): Feature {
     'cv_break_glass_uses',
     'Break-glass actions of operators that bypassed the approvals of tenants, since installation.',
     () => countUses(database.read),
+  );
+  metrics.collect('cv_approvals_waiting', 'Changes of all tenants that wait for an approval.', () =>
+    countWaiting(database.read),
   );
   return {
     name: 'approvals',

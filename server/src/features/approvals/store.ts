@@ -1,5 +1,6 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { ApprovalKind, ApprovalLevel, CancelReason } from '../../kernel/request/approval.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
@@ -148,6 +149,11 @@ export async function countPending(tx: Tx, tenantId: string, requesterId: string
     inTenant: rows.reduce((sum, { n }) => sum + Number(n), 0),
     ofRequester: Number(rows.find(({ requester_id }) => requester_id === requesterId)?.n ?? 0),
   };
+}
+
+/** Of all tenants. */
+export function countWaiting(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('approvals').where('status', '=', 'pending'));
 }
 
 /** Includes the input, which exists while the approval is pending. */

@@ -4,6 +4,7 @@ import { type Visit, walkChain } from '../../kernel/audit/chain-walk.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
 import { PurgedEntries } from '../../kernel/audit/purged-entries.ts';
 import { RowHistory } from '../../kernel/integrity/row-verification.ts';
+import { SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
@@ -82,8 +83,11 @@ export async function verify(
   const firstBroken = beyond === null ? broken : { seq: (head?.seq ?? 0) + 1, reason: beyond };
   // A broken log proves nothing, so the rows are then checked against their own MACs alone.
   const rows = await verifyRows(parts, tenantId, head, firstBroken === null ? history : null);
+  const valid = firstBroken === null && rows.problems_count === 0;
+  kernel.metrics.verifications.labels(valid ? 'valid' : 'invalid').inc();
+  kernel.metrics.lastVerification.set(kernel.clock.now() / SECOND_MS);
   return {
-    valid: firstBroken === null && rows.problems_count === 0,
+    valid,
     // A restored chain skips sequence numbers, so the entries are counted.
     entries: broken === null ? entries : (head?.seq ?? 0),
     purged: purged.count,

@@ -1,4 +1,5 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { CERTIFICATES, type CertificateRow } from './store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
@@ -20,13 +21,19 @@ export interface Window {
 }
 
 /** Certificates that end within the window, that were not announced, and that no later one of the same client replaces. */
+function unannounced(db: Reader, window: Window) {
+  return expiring(db, window).where((eb) =>
+    eb.or([eb('announced_until', 'is', null), eb('not_after', '>', eb.ref('announced_until'))]),
+  );
+}
+
+/** Those that end within the window, and that no later one of the same client replaces. */
 function expiring(db: Reader, { now, until }: Window) {
   return db
     .selectFrom('certificates')
     .leftJoin('certificate_announcements as announced', 'announced.tenant_id', 'certificates.tenant_id')
     .where('not_after', '>', now)
     .where('not_after', '<=', until)
-    .where((eb) => eb.or([eb('announced_until', 'is', null), eb('not_after', '>', eb.ref('announced_until'))]))
     .where('revoked_at', 'is', null)
     .where('source', 'is', null)
     .where((eb) => eb(eb('not_after', '-', eb.ref('not_before')), '>', until - now))
@@ -52,7 +59,7 @@ export async function tenantsWithExpiring(
   limit: number,
   except: readonly string[],
 ): Promise<string[]> {
-  const all = expiring(db, window);
+  const all = unannounced(db, window);
   const rows = await (except.length === 0 ? all : all.where('certificates.tenant_id', 'not in', [...except]))
     .select('certificates.tenant_id')
     .distinct()
@@ -69,13 +76,40 @@ export async function expiringOf(
   window: Window,
   limit: number,
 ): Promise<readonly CertificateRow[]> {
-  const rows = await expiring(tx, window)
+  const rows = await unannounced(tx, window)
     .selectAll('certificates')
     .where('certificates.tenant_id', '=', tenantId)
     .orderBy('not_after')
     .limit(limit)
     .execute();
   return CERTIFICATES.checkedAll(tx, rows);
+}
+
+export async function countExpiring(db: Reader, window: Window): Promise<number> {
+  const row = await expiring(db, window)
+    .select((eb) => eb.fn.countAll().as('n'))
+    .executeTakeFirst();
+  return Number(row?.n ?? 0);
+}
+
+/** When the newest authority of the installation, and the first of the newest ones of the tenants, expires. */
+export async function authorityExpiry(db: Reader): Promise<{ authority: 'root' | 'tenant'; not_after: number }[]> {
+  const newest = db
+    .selectFrom('certificate_authorities')
+    .select((eb) => ['tenant_id', eb.fn.max('not_after').as('not_after')])
+    .groupBy('tenant_id');
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .select((eb) => [
+      eb.case().when('tenant_id', '=', SYSTEM_TENANT).then('root').else('tenant').end().as('authority'),
+      eb.fn.min('not_after').as('not_after'),
+    ])
+    .groupBy('authority')
+    .execute();
+  return rows.map(({ authority, not_after }) => ({
+    authority: authority === 'root' ? 'root' : 'tenant',
+    not_after: Number(not_after),
+  }));
 }
 
 /** Two nodes cannot announce the same: the second waits here, and then finds nothing. */

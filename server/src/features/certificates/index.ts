@@ -7,6 +7,7 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import { announceExpiringJob } from './expiry-events.ts';
+import { showExpiry } from './expiry-metrics.ts';
 import { Certificates } from './service.ts';
 
 export { CERTIFICATES_PURPOSE, retireAuthorities } from './authorities.ts';
@@ -23,6 +24,7 @@ export const certificatesOf = perKernel((kernel) => new Certificates(kernel));
 
 export function certificatesFeature(kernel: Kernel): Feature {
   const certificates = certificatesOf(kernel);
+  showExpiry(kernel);
   return {
     name: 'certificates',
     endpoints: bindContract(contract, {

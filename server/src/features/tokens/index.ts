@@ -1,5 +1,5 @@
 import { removeRecorded } from '../../kernel/audit/removal.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { Feature } from '../../kernel/platform/feature.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Wiring } from '../../kernel/platform/wiring.ts';
@@ -10,7 +10,7 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import { BearerScheme } from './bearer.ts';
 import * as contract from './contract.ts';
 import * as tokens from './service.ts';
-import { countExpiredBefore, countTokens, expiredBefore, revokeTokensOfUser, TOKENS } from './store.ts';
+import { countExpiredBefore, countTokens, expiredBefore, nextExpiry, revokeTokensOfUser, TOKENS } from './store.ts';
 
 export { ceilingsOf, findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
 export { tokenKind } from './contract.ts';
@@ -36,6 +36,11 @@ export function tokensFeature(kernel: Kernel, wiring: Wiring): Feature {
   const rotate = async () => {
     await kernel.signingKeys.rotate();
   };
+  const help = 'When the first token of the operator’s own tenant expires that can be used, sessions excepted.';
+  kernel.metrics.collectBy({ name: 'cv_operator_token_expiry_timestamp_seconds', help, labels: [] }, async () => {
+    const expiresAt = await nextExpiry(database.read, kernel.operatorTenantId, kernel.clock.now());
+    return expiresAt === null ? [] : [{ value: expiresAt / SECOND_MS }];
+  });
   return {
     name: 'tokens',
     provides: {

@@ -88,6 +88,21 @@ export function countUsable(tx: Tx, owner: UserRow, kind: TokenRow['kind'], now:
   );
 }
 
+/** When the first personal token of a tenant expires that is neither expired nor revoked; null if there is none. */
+export async function nextExpiry(db: Reader, tenantId: string, now: number): Promise<number | null> {
+  const row = await db
+    .selectFrom('tokens')
+    .select('expires_at')
+    .where('tenant_id', '=', tenantId)
+    .where('kind', '=', 'pat')
+    .where('expires_at', '>', now)
+    .where('revoked_at', 'is', null)
+    .orderBy('expires_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.expires_at ?? null;
+}
+
 /** Locked, so that creating a token with it and revoking it are serialized. */
 export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
   const [row] = await TOKENS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, token_id: tokenId }));

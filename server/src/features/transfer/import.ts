@@ -7,7 +7,6 @@ import type { Tx } from '../../kernel/storage/database.ts';
 import {
   type ImportEntry,
   type ImportTarget,
-  lockLive,
   type PlannedChange,
   pathIn,
   sealerFor,
@@ -46,12 +45,12 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   }
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
-    await lockLive(tx, vault);
     const planned = await planAll(ctx, target, entries, tx);
     for (const [i, change] of planned.entries()) {
       await secretImport.carryOut(ctx, tx, { ...target, sealer }, change);
       if (i % ENTRIES_A_TURN === 0) await nextTurn();
     }
+    await secretImport.finish(ctx, tx, vault, planned);
     const result = answer(false, planned, entries);
     const { created, updated, unchanged, skipped } = result;
     ctx.record.describe({ created, updated, unchanged, skipped });

@@ -59,6 +59,49 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual([versions[0].operation, versions[0].reason], ['update', 'imported']);
     });
 
+    test('goes on beside writes to the same vault, and plans again what they created first', async () => {
+      const vault = await addVault(service);
+      const paths = Array.from({ length: 150 }, (_, i) => `p${String(i).padStart(3, '0')}`);
+      const importing = bring(vault, { secrets: Object.fromEntries(paths.map((path) => [path, 'imported'])) });
+      const creating = paths
+        .toReversed()
+        .slice(0, 40)
+        .map((path) => service.call('POST', `/v1/vaults/${vault}/secrets`, { body: { path, value: 'created' } }));
+      const { created, updated } = await ok(importing);
+      const answers = await Promise.all(creating);
+      for (const { status, text } of answers) assert.ok([201, 409].includes(status), text);
+      assert.equal(created + updated, 150);
+      assert.equal(updated <= answers.filter(({ status }) => status === 201).length, true);
+      assert.equal((await ok(service.call('GET', `/v1/vaults/${vault}`))).secrets_count, 150);
+      const values = Object.values(await ok(take(vault)));
+      assert.deepEqual([values.length, new Set(values)], [150, new Set(['imported'])]);
+    });
+
+    test('into a vault that is deleted meanwhile adds nothing', async () => {
+      const vault = await addVault(service);
+      const secrets = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`p${i}`, 'x']));
+      const [imported, deleted] = await Promise.all([
+        bring(vault, { secrets }),
+        service.call('DELETE', `/v1/vaults/${vault}`),
+      ]);
+      assert.ok([200, 404].includes(imported.status), imported.text);
+      assert.ok(deleted.status < 300, deleted.text);
+      const [row] = await service.app.kernel.database.read
+        .selectFrom('vaults')
+        .select((eb) => [
+          'secrets_count',
+          eb
+            .selectFrom('secrets')
+            .select((e) => e.fn.countAll<number>().as('n'))
+            .whereRef('secrets.vault_id', '=', 'vaults.vault_id')
+            .as('stored'),
+        ])
+        .where('name', '=', vault)
+        .execute();
+      assert.equal(Number(row?.stored), imported.status === 200 ? 300 : 0);
+      assert.equal(row?.secrets_count, Number(row?.stored));
+    });
+
     test('of a .env file takes its names as paths, below a prefix', async () => {
       const vault = await addVault(service);
       const dotenv = `# shop\nexport DB_URL="postgres://u:p@h/d?x=1#y"\nBLANK=' '\nEMPTY=\nMULTI='a\nb'\nplain=x # note\n`;

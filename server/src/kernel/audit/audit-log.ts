@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { MacKey } from '../crypto/keyring.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 import { unavailable } from '../platform/errors.ts';
 import type { RegionGate } from '../request/region-gate.ts';
 import type { Tx } from '../storage/database.ts';
@@ -28,11 +30,13 @@ export class AuditLog {
   readonly #commits: GroupCommit<AuditEntry>;
   readonly #writing = new Mutex();
   readonly #recovery = new SharedRun(() => this.#recover());
+  readonly #metrics: Metrics;
   #isFailing = false;
   #linking: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: AuditStore, heads: Heads, log: Logger, regionGate: RegionGate) {
+  constructor(parts: { store: AuditStore; heads: Heads; log: Logger; regionGate: RegionGate; metrics: Metrics }) {
+    const { store, heads, log, regionGate, metrics } = parts;
     this.#store = store;
     this.#heads = heads;
     this.#log = log;
@@ -41,12 +45,28 @@ export class AuditLog {
       batchMax: BATCH_MAX,
       waitingMax: WAITING_MAX,
     });
+    this.#metrics = metrics;
+    metrics.gaugeOf(
+      'cv_audit_entries_waiting',
+      'Audit entries of reads and refusals that wait to be written; their requests wait too.',
+      'sum',
+      () => this.#commits.waiting,
+    );
+    metrics.collect(
+      'cv_audit_link_lag_seconds',
+      'Age of the oldest audit entry that is not linked into its chain yet; 0 if all are.',
+      async () => (await store.linkLagMs()) / SECOND_MS,
+    );
   }
 
   /** Writes run one at a time, because the store does not support concurrent writes. */
   async #write(act: () => Promise<void>): Promise<void> {
     try {
-      await this.#writing.run(act);
+      await this.#writing.run(async () => {
+        const started = performance.now();
+        await act();
+        this.#metrics.auditWriteSeconds.observe((performance.now() - started) / SECOND_MS);
+      });
       this.#isFailing = false;
     } catch (error) {
       this.#isFailing = true;

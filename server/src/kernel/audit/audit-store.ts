@@ -17,5 +17,7 @@ export interface AuditStore {
   probeWrite(): Promise<void>;
   /** Links committed entries that are not linked yet. Returns whether there are more than it links in one call. */
   link(): Promise<boolean>;
+  /** How long the oldest entry that is not linked yet has waited; 0 if there is none. */
+  linkLagMs(): Promise<number>;
   close(): Promise<void>;
 }

@@ -27,6 +27,10 @@ export class GroupCommit<T> {
     this.#waitingMax = limits.waitingMax;
   }
 
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   add(item: T): Promise<void> {
     if (this.#waiting >= this.#waitingMax) {
       return Promise.reject(unavailable('Too many entries wait to be written to the audit log: try again shortly.'));

@@ -5,7 +5,7 @@ import type { Keyring, MacKey } from '../crypto/keyring.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Clock, MINUTE_MS } from '../platform/clock.ts';
 import { CofferError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
+import { newId, timeOfId } from '../platform/ids.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
 import { PreparedQuery } from '../storage/prepared-query.ts';
@@ -177,6 +177,15 @@ export class PostgresAuditStore implements AuditStore {
       await tx.insertInto('audit_segments').values(row).execute();
       await tx.deleteFrom('audit_segments').where('tenant_id', '=', row.tenant_id).where('id', '=', row.id).execute();
     });
+  }
+
+  async linkLagMs(): Promise<number> {
+    const oldest = await this.#database.read
+      .selectFrom('audit_segments')
+      .select((eb) => eb.fn.min('id').as('id'))
+      .where('first_seq', 'is', null)
+      .executeTakeFirst();
+    return oldest?.id == null ? 0 : Math.max(0, this.#clock.now() - timeOfId(oldest.id));
   }
 
   async settle(): Promise<void> {}

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { equalBytes } from '../crypto/digest.ts';
 import type { MacKey } from '../crypto/keyring.ts';
+import type { Clock } from '../platform/clock.ts';
 import { adviceFor } from '../storage/advice.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Reader, Tx } from '../storage/database.ts';
@@ -43,6 +44,7 @@ export class SqliteAuditStore implements AuditStore {
   readonly #keys: JournalKeys;
   readonly #file: string;
   readonly #log: Logger;
+  readonly #clock: Clock;
   readonly #journalBytes: number;
   /** Created with the first batch, because commands that only make changes need no journal. */
   #journal: JournalFile | null = null;
@@ -66,6 +68,7 @@ export class SqliteAuditStore implements AuditStore {
     keys: JournalKeys;
     file: string;
     log: Logger;
+    clock: Clock;
     /** Tests set it to fill the journal. */
     journalBytes?: number;
   }) {
@@ -74,6 +77,7 @@ export class SqliteAuditStore implements AuditStore {
     this.#keys = parts.keys;
     this.#file = parts.file;
     this.#log = parts.log;
+    this.#clock = parts.clock;
     this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
     this.#database.beforeCommit((...commit) => this.#linkChanges(...commit));
   }
@@ -308,6 +312,12 @@ export class SqliteAuditStore implements AuditStore {
 
   async link(): Promise<boolean> {
     return false;
+  }
+
+  async linkLagMs(): Promise<number> {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return 0;
+    return Math.max(0, this.#clock.now() - Math.min(...oldest.groups.map(({ earliestAt }) => earliestAt)));
   }
 
   async close(): Promise<void> {

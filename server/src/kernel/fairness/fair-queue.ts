@@ -1,4 +1,6 @@
+import { SECOND_MS } from '../platform/clock.ts';
 import { CofferError, unavailable } from '../platform/errors.ts';
+import { type QueueUse, WaitTimes } from './queue-use.ts';
 import { RoundRobin } from './round-robin.ts';
 
 /** The key for the service's own work, which belongs to no tenant: only the number of slots limits it. */
@@ -17,6 +19,8 @@ export interface FairQueueLimits {
   waitMs: number;
   /** Slots are normally held for much less than `waitMs`: if none is released during a whole wait, the resource is stuck, and the wait ends with 503. */
   isQuick?: boolean;
+  /** The code of the error that causes a 503, from which the log derives what the operator can do. */
+  busyCode?: string;
 }
 
 interface Waiter {
@@ -29,7 +33,8 @@ const RETRY_AFTER_SECONDS = 2;
  * Slots that tenants share. Callers wait if none is free; tenants take turns, and the requests of one tenant are served in order. A tenant over its
  * own limits gets 429; 503 means that others hold every slot, or that the resource is stuck.
  */
-export class FairQueue {
+export class FairQueue implements QueueUse {
+  readonly waits = new WaitTimes();
   readonly #limits: FairQueueLimits;
   readonly #running = new Map<string, number>();
   readonly #waiting = new RoundRobin<Waiter>();
@@ -39,6 +44,18 @@ export class FairQueue {
   constructor(limits: FairQueueLimits) {
     this.#limits = limits;
     this.#free = limits.slots;
+  }
+
+  get of(): string {
+    return this.#limits.of;
+  }
+
+  get slots(): number {
+    return this.#limits.slots;
+  }
+
+  get inUse(): number {
+    return this.#limits.slots - this.#free;
   }
 
   get waiting(): number {
@@ -92,11 +109,16 @@ export class FairQueue {
   #wait(tenantId: string): Promise<void> {
     const { waitingPerTenant, waitingMax, waitMs, isQuick = false } = this.#limits;
     const isFull = this.#waiting.size >= waitingMax || this.#waiting.sizeOf(tenantId) >= waitingPerTenant;
-    if (isFull) return Promise.reject(this.#refusal(tenantId));
+    if (isFull) {
+      this.waits.refused++;
+      return Promise.reject(this.#refusal(tenantId));
+    }
+    const since = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = {
       admit: () => {
         clearTimeout(timer);
+        this.waits.observe((performance.now() - since) / SECOND_MS);
         this.#take(tenantId);
         resolve();
       },
@@ -104,6 +126,8 @@ export class FairQueue {
     const releasedBefore = this.#released;
     const timer = setTimeout(() => {
       this.#waiting.remove(tenantId, waiter);
+      this.waits.observe(waitMs / SECOND_MS);
+      this.waits.refused++;
       const isStuck = isQuick && this.#released === releasedBefore;
       reject(isStuck ? this.#busy() : this.#refusal(tenantId));
     }, waitMs);
@@ -112,7 +136,9 @@ export class FairQueue {
   }
 
   #busy(): CofferError {
-    return unavailable(`The service is busy with ${this.#limits.of}: try again shortly.`);
+    const { of, busyCode } = this.#limits;
+    const cause = busyCode && Object.assign(new Error(`waited too long for ${of}`), { code: busyCode });
+    return unavailable(`The service is busy with ${of}: try again shortly.`, cause);
   }
 
   #refusal(tenantId: string): CofferError {

@@ -6,15 +6,21 @@ export interface ConnectionLimitOptions {
   perAddress: number;
   /** On each listener. */
   total: number;
+  /** On all listeners together. */
+  descriptors: number;
   /** The connections of all clients come from these proxies, so they have no limit per address. */
   trusted: TrustedProxies;
   onRefused(reason: 'address' | 'total'): void;
+  /** Called when a connection is opened or closed. */
+  onChanged(difference: 1 | -1): void;
 }
 
 /** Closes connections beyond the limit per address, over all listeners, and beyond the total. */
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
   readonly #open = new Map<string, number>();
+  /** Open connections on all listeners. */
+  #total = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
@@ -29,7 +35,18 @@ export class ConnectionLimit {
   }
 
   #count(socket: Socket): void {
-    const { perAddress, trusted, onRefused } = this.#options;
+    const { perAddress, descriptors, trusted, onRefused, onChanged } = this.#options;
+    this.#total++;
+    onChanged(1);
+    socket.once('close', () => {
+      this.#total--;
+      onChanged(-1);
+    });
+    if (this.#total > descriptors) {
+      onRefused('total');
+      socket.destroy();
+      return;
+    }
     const remote = socket.remoteAddress ?? '';
     if (isTrustedPeer(remote, trusted)) return;
     const address = addressGroup(clientAddress(remote, undefined, trusted));

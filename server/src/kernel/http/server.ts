@@ -11,6 +11,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import FindMyWay from 'find-my-way';
+import { type Span, Trace, withinTrace } from '../observability/trace.ts';
 import type { ListeningPorts } from '../platform/addresses.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { CofferError } from '../platform/errors.ts';
@@ -18,6 +19,7 @@ import { newId } from '../platform/ids.ts';
 import type { Kernel } from '../platform/kernel.ts';
 import { workerShares } from '../platform/worker-shares.ts';
 import type { Call } from '../request/call.ts';
+import { Deadline } from '../request/deadline.ts';
 import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../request/pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
@@ -26,6 +28,7 @@ import { ConnectionLimit } from './connection-limit.ts';
 import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
 import { bodyReading, RequestBody } from './request-body.ts';
+import { type LoggedRequest, RequestLog } from './request-log.ts';
 import { type Match, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
@@ -60,7 +63,8 @@ export function createHttpServer(
   const { config } = kernel;
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
-  const refuseUnread = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common);
+  const countRefused = (reason: RefusedEarly) => kernel.metrics.refusedBeforeRouting.labels(reason).inc();
+  const refuseUnread = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common, countRefused);
   const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
   const main = createMainListener(options, config.tls === null ? null : identity);
   const listeners: (Server | SecureServer)[] = [main];
@@ -75,8 +79,12 @@ export function createHttpServer(
   const connections = new ConnectionLimit({
     perAddress: shares.connectionsPerAddress,
     total: shares.connectionsMax,
+    descriptors: shares.descriptorsForClients,
     trusted,
     onRefused: (reason) => kernel.metrics.connectionsRefused.labels(reason).inc(),
+    onChanged: (difference) => {
+      kernel.metrics.connections += difference;
+    },
   });
   for (const listener of listeners) {
     connections.guard(listener);
@@ -88,6 +96,7 @@ export function createHttpServer(
         'The only supported expectation is "100-continue": change or remove the Expect header.',
       );
       const requestId = newId('req');
+      countRefused('expectation');
       write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
       request.destroy();
     });
@@ -97,6 +106,7 @@ export function createHttpServer(
   const cutters = listeners.map(connectionCutter);
   const reading = bodyReading(kernel);
   const router = routerOf(endpoints);
+  const requestLog = new RequestLog(config.requestLog, kernel.log);
   const send = (response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void) => {
     reply.headers['X-Request-Id'] = requestId;
     // A client that keeps the connection would send its next request to a process that ends.
@@ -104,32 +114,57 @@ export function createHttpServer(
     write(response, reply, common, onFailure);
   };
 
+  /** What was begun ends by itself, and commits nothing. */
+  const tooLate = ({ request_id, route }: LoggedRequest, error: CofferError): Reply => {
+    kernel.log.warn({ request_id, route, what_to_do: TOO_LATE }, 'a request took too long');
+    return errorReply(error, request_id, { 'Retry-After': String(error.retryAfterSeconds) });
+  };
+
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string) => {
     const found = find(router, request);
+    const { headers } = request;
+    const logged: LoggedRequest = {
+      request_id: requestId,
+      method: methodOf(request),
+      route: found.endpoint?.declaration.path ?? null,
+      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
+    };
+    requestLog.arrived(logged, response);
     if (found.endpoint === null) {
+      if (found.reason !== null) countRefused(found.reason);
       send(response, found.refusal(requestId), requestId);
       return;
     }
     const { endpoint, params } = found;
-    const { headers } = request;
+    const { declaration } = endpoint;
+    const trace = kernel.traces === null ? null : Trace.begin(headers.traceparent as string | undefined);
+    const deadline = declaration.bulk === true ? undefined : new Deadline(config.requestTimeoutMs);
     const started = performance.now();
     const call: Call = {
       requestId,
-      method: methodOf(request),
+      method: logged.method,
       url: request.url ?? '/',
       headers,
       params,
       body: undefined,
-      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
+      address: logged.address,
       certificate: clientCertificate(request, trusted, config.clientCertHeader),
       departure: () => departureOf(response),
+      ...(deadline && { deadline }),
+      ...(trace && { trace }),
     };
     const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
-    const answering = pipeline.answer(endpoint, call, body);
-    const result = await (body === null ? answering : answering.finally(() => body.release()));
-    observe(kernel, endpoint, result.status, started + (body?.waitedMs ?? 0));
-    if (endpoint.declaration.raw.startsWith('text/html'))
-      result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
+    const act = () => {
+      const answering = pipeline.answer(endpoint, call, body);
+      return body === null ? answering : answering.finally(() => body.release());
+    };
+    const begin = trace === null ? act : () => withinTrace(trace, act);
+    const result = await (deadline === undefined ? begin() : deadline.answer(begin, (error) => tooLate(logged, error)));
+    const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
+    kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
+    requestLog.answered(logged, result.status, durationMs);
+    if (trace !== null) kernel.traces?.add(endOf(trace, logged, result.status));
+    if (declaration.raw.startsWith('text/html')) result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     send(response, result, requestId, (error) => {
       // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;
@@ -141,11 +176,16 @@ export function createHttpServer(
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     // Generated by us and never taken from the caller: a chosen id could point to somebody else's request.
     const requestId = newId('req');
-    answer(request, response, requestId).catch((error: unknown) => {
-      kernel.log.error({ err: error, request_id: requestId }, 'a response could not be sent');
-      if (response.headersSent) response.destroy();
-      else send(response, errorReply(FAILED, requestId), requestId);
-    });
+    kernel.metrics.requestsInFlight++;
+    answer(request, response, requestId)
+      .catch((error: unknown) => {
+        kernel.log.error({ err: error, request_id: requestId }, 'a response could not be sent');
+        if (response.headersSent) response.destroy();
+        else send(response, errorReply(FAILED, requestId), requestId);
+      })
+      .finally(() => {
+        kernel.metrics.requestsInFlight--;
+      });
   };
   return {
     async listen() {
@@ -175,6 +215,16 @@ export function createHttpServer(
       clearTimeout(cutOff);
     },
   };
+}
+
+function endOf(trace: Trace, { method, route, request_id }: LoggedRequest, status: number): readonly Span[] {
+  const attributes = {
+    'http.request.method': method,
+    'http.route': route ?? '',
+    'http.response.status_code': status,
+    'coffer.request_id': request_id,
+  };
+  return trace.end(`${method} ${route}`, attributes, status >= 500);
 }
 
 /** Made only for requests that wait for something outside the service. */
@@ -253,29 +303,50 @@ function routerOf(endpoints: readonly ReadyEndpoint[]): Router {
   return router;
 }
 
-type Found = Extract<Match, { params: unknown }> | { endpoint: null; refusal(requestId: string): Reply };
+/** Why a request was refused before an endpoint was found for it. */
+type RefusedEarly =
+  | 'expectation'
+  | 'headers_too_large'
+  | 'host'
+  | 'malformed'
+  | 'method'
+  | 'path'
+  | 'timeout'
+  | 'unknown_route';
+
+type Found =
+  | Extract<Match, { params: unknown }>
+  /** Without a reason the answer is no refusal. */
+  | { endpoint: null; reason: RefusedEarly | null; refusal(requestId: string): Reply };
 
 function find(router: Router, request: IncomingMessage): Found {
-  const refusedWith = (code: 'INVALID_REQUEST' | 'NOT_FOUND', message: string): Found => ({
+  const refusedWith = (reason: RefusedEarly, code: 'INVALID_REQUEST' | 'NOT_FOUND', message: string): Found => ({
     endpoint: null,
+    reason,
     refusal: (requestId) => errorReply(new CofferError(code, message), requestId),
   });
   const problem = hostProblem(request);
-  if (problem !== null) return refusedWith('INVALID_REQUEST', problem);
+  if (problem !== null) return refusedWith('host', 'INVALID_REQUEST', problem);
   const found = router.find(ANY_METHOD, request.url ?? '/');
-  if (found === null) return refusedWith('NOT_FOUND', 'This route does not exist. The API is described at /docs.');
+  if (found === null)
+    return refusedWith('unknown_route', 'NOT_FOUND', 'This route does not exist. The API is described at /docs.');
   const method = methodOf(request);
-  if (found.store === null) return refusedWith('INVALID_REQUEST', 'The path of the request could not be parsed.');
+  if (found.store === null)
+    return refusedWith('path', 'INVALID_REQUEST', 'The path of the request could not be parsed.');
   const params = found.params as Record<string, string>;
   const matched = match(found.store as Route, method === 'HEAD' ? 'GET' : method, params);
   if (matched.endpoint !== null) return matched;
-  return { endpoint: null, refusal: (requestId) => withoutEndpoint(method, matched.allow, requestId) };
+  const { allow } = matched;
+  const reason = allow.length === 0 ? 'unknown_route' : method === 'OPTIONS' ? null : 'method';
+  return { endpoint: null, reason, refusal: (requestId) => withoutEndpoint(method, allow, requestId) };
 }
 
 function methodOf({ method = '' }: IncomingMessage): string {
   return method;
 }
 
+const TOO_LATE =
+  'The database, the disk or a service that the request needs did not respond within CV_REQUEST_TIMEOUT_SECONDS: look at cv_database_wait_seconds, at cv_audit_write_duration_seconds and at their load.';
 const FAILED = new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.');
 
 /** The declared methods are public in the API reference, so the caller need not be authenticated. */
@@ -324,7 +395,12 @@ interface ParserError extends Error {
 }
 
 /** Malformed HTTP has no request to respond to, only a socket. */
-function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<Record<string, string>>): void {
+function refuseConnection(
+  error: ParserError,
+  socket: Duplex,
+  common: Readonly<Record<string, string>>,
+  count: (reason: RefusedEarly) => void,
+): void {
   // Before the TLS handshake is complete, a response could never be sent.
   const isShakingHands = (socket as Duplex & { secureConnecting?: boolean }).secureConnecting === true;
   if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands) {
@@ -338,6 +414,7 @@ function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<R
       : status === 408
         ? 'The request took too long to arrive.'
         : 'This is not an HTTP request.';
+  count(status === 431 ? 'headers_too_large' : status === 408 ? 'timeout' : 'malformed');
   const requestId = newId('req');
   const { body } = errorReply(new CofferError('INVALID_REQUEST', reason), requestId);
   const text = String(body);
@@ -352,8 +429,4 @@ function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<R
   // A client that sent HEAD reads no body, and would take one for the next response.
   const isHead = error.rawPacket?.toString('latin1', 0, 5) === 'HEAD ';
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${isHead ? '' : text}`);
-}
-
-function observe(kernel: Kernel, endpoint: ReadyEndpoint, status: number, started: number): void {
-  kernel.metrics.observeRequest(endpoint.declaration.name, status, (performance.now() - started) / SECOND_MS);
 }

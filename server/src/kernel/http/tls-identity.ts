@@ -1,4 +1,4 @@
-import { constants } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from 'pino';
@@ -76,6 +76,11 @@ export class CurrentIdentity {
       this.#looking = this.#look();
     }, LOOKED_AT_MS);
     this.#timer.unref();
+  }
+
+  /** When the certificate that is presented expires. */
+  get expiresAt(): number {
+    return new X509Certificate(this.#current.cert).validToDate.getTime();
   }
 
   get options(): SecureContextOptions {

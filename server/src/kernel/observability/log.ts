@@ -186,6 +186,8 @@ function errorIn(fields: unknown): Error | null {
 
 /** Formats in this process and synchronously: a worker would lose the last lines before a crash, which matter most. */
 function prettyStream(stream: DestinationStream & { readonly isTTY?: boolean }): DestinationStream {
-  const prettify = prettyFactory({ colorize: stream.isTTY === true, translateTime: 'SYS:HH:MM:ss.l' });
+  // Somebody at a terminal knows which node it is.
+  const options = { translateTime: 'SYS:HH:MM:ss.l', ignore: 'node_id' };
+  const prettify = prettyFactory({ colorize: stream.isTTY === true, ...options });
   return { write: (line) => stream.write(prettify(line)) };
 }

@@ -1,4 +1,6 @@
 import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { QueueUse } from '../fairness/queue-use.ts';
+import { databaseMetrics } from './database-metrics.ts';
 import { type MetricData, mergedText, type OtherWorkers, type WorkerMetrics } from './merged-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
@@ -6,6 +8,8 @@ const PREFIX = 'cv_';
 /** Gauges of the library with names of counters, which `promtool check metrics` rejects. Each is the sum of a gauge by type, which stays. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 const JOB_SECONDS = [0.01, 0.1, 1, 10, 60, 600];
+const AUDIT_WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 15];
+const VERIFICATION_RESULTS = ['valid', 'invalid'] as const;
 
 /** A registered metric. Its values are not part of the library's type for all kinds of them. */
 interface Readable {
@@ -57,6 +61,24 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.registry],
   });
+  readonly auditWriteSeconds = new Histogram({
+    name: 'cv_audit_write_duration_seconds',
+    help: 'Duration of the writes that make audit entries of reads and refusals durable; requests wait for them.',
+    buckets: AUDIT_WRITE_SECONDS,
+    registers: [this.registry],
+  });
+  readonly verifications = new Counter({
+    name: 'cv_audit_verifications_total',
+    help: 'Verifications of audit logs on this node, by result.',
+    labelNames: ['result'],
+    registers: [this.registry],
+  });
+  readonly lastVerification = new Gauge({
+    name: 'cv_audit_last_verification_timestamp_seconds',
+    help: 'When an audit log was last verified on this node; 0 if none was since its start.',
+    aggregator: 'max',
+    registers: [this.registry],
+  });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
     help: 'Rows refused because they were not written by the service or were changed outside it, by table.',
@@ -101,6 +123,22 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
+  readonly refusedBeforeRouting = new Counter({
+    name: 'cv_http_refused_before_routing_total',
+    help: 'Requests that were refused before an endpoint was found for them, by reason. They are in no other count of requests.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly traceSpans = new Counter({
+    name: 'cv_trace_spans_total',
+    help: 'Spans of traces, with CV_OTLP_URL: exported, rejected by the collector, or dropped because it was away or too many waited.',
+    labelNames: ['outcome'],
+    registers: [this.registry],
+  });
+  /** Shown as `cv_http_requests_in_flight`. A plain number, because each request changes it twice. */
+  requestsInFlight = 0;
+  /** Shown as `cv_http_connections`. */
+  connections = 0;
 
   readonly #workers = new Gauge({
     name: 'cv_workers',
@@ -127,7 +165,11 @@ export class Metrics {
 
   constructor() {
     this.#showWorkers(1, 1, 0);
+    // A series that appears with its first value would hide that value from `increase`.
+    for (const result of VERIFICATION_RESULTS) this.verifications.labels(result).inc(0);
+    this.gaugeOf('cv_http_requests_in_flight', 'Requests that are being handled.', 'sum', () => this.requestsInFlight);
     for (const metric of this.#requests.metrics()) this.registry.registerMetric(metric);
+    this.gaugeOf('cv_http_connections', 'Open connections of clients.', 'sum', () => this.connections);
     const own = new Set(this.#names());
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
     for (const name of MISNAMED) this.registry.removeSingleMetric(`${PREFIX}${name}`);
@@ -177,6 +219,30 @@ export class Metrics {
   /** Registers a number that a feature sets. The aggregator makes one number of those of all workers. */
   gauge(name: string, help: string, aggregator: Aggregator): Gauge {
     return new Gauge({ name, help, aggregator, registers: [this.registry] });
+  }
+
+  /** Registers a number of this process, which is read whenever the metrics are. */
+  gaugeOf(name: string, help: string, aggregator: Aggregator, read: () => number | Promise<number>): void {
+    const collect = async function (this: Gauge) {
+      this.set(await read());
+    };
+    new Gauge({ name, help, aggregator, collect, registers: [this.registry] });
+  }
+
+  /** Shows what statements and transactions wait for. */
+  watchDatabase(queues: () => readonly QueueUse[]): void {
+    for (const metric of databaseMetrics(queues)) this.registry.registerMetric(metric);
+  }
+
+  /** Shows which release runs, on which schema and which release of Node. */
+  setBuild(labels: { version: string; schema: string; node: string }): void {
+    const name = 'coffer_build_info';
+    const help =
+      'Always 1; its labels are the release of Coffer, the version of the database schema, and the release of Node.';
+    new Gauge({ name, help, labelNames: Object.keys(labels), aggregator: 'max', registers: [this.registry] }).set(
+      labels,
+      1,
+    );
   }
 
   /** Registers durations that a feature measures. */

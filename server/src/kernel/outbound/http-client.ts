@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { activeTrace } from '../observability/trace.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { type AddressGuard, BlockedAddress, type Destination, UnresolvedHost } from './address-guard.ts';
 import { OutgoingSlots } from './outgoing-slots.ts';
@@ -94,6 +95,8 @@ export class HttpClient {
     if (leave === null) throw new OutgoingFailure('busy');
     const deadline = new Deadline(outgoing.timeoutMs ?? TIMEOUT_DEFAULT_MS, outgoing.signal);
     deadline.onEnd(leave);
+    const endSpan = activeTrace()?.child('outgoing', { 'http.request.method': outgoing.method }, 'client');
+    if (endSpan !== undefined) deadline.onEnd(() => endSpan());
     try {
       const destination = await deadline.before(this.#destination(url, outgoing.onlyOpened ?? false));
       const response = await deadline.before(responseTo(outgoing, url, destination, deadline));

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
+import { defaultPool } from '../storage/connection-shares.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { configurationMarkdown, SETTINGS } from './settings.ts';
 
@@ -29,7 +30,7 @@ test('an empty environment is a complete configuration', () => {
     port: 7400,
     dataDir,
     databaseUrl: null,
-    databasePool: 12,
+    databasePool: defaultPool(availableParallelism(), 1),
     drainMs: 5000,
     workers: 1,
     workersWanted: 1,
@@ -60,6 +61,9 @@ test('an empty environment is a complete configuration', () => {
     signupMailsPerHour: 1000,
     stripe: null,
     copilot: null,
+    requestTimeoutMs: 20_000,
+    otlpUrl: null,
+    requestLog: { slowRequestMs: 5000, isAccessLogOn: false },
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');
   assert.equal(config.audience(51_234), 'http://127.0.0.1:51234');

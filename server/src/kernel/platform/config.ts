@@ -2,9 +2,11 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
+import { defaultPool } from '../storage/connection-shares.ts';
 import { SECOND_MS } from './clock.ts';
 import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { hideSecrets } from './hidden-secrets.ts';
+import { observabilityConflicts, type RequestLogConfig, requestLogOf } from './observability-settings.ts';
 import { type MailConfig, mailOf, type StripeConfig, saasConflicts, stripeOf } from './saas-config.ts';
 import { FILE_NAMES, withSecretFiles } from './secret-files.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
@@ -72,6 +74,11 @@ export interface Config {
   readonly isDpopNonceRequired: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  readonly requestLog: RequestLogConfig;
+  /** The collector of traces; null if nothing is traced. */
+  readonly otlpUrl: string | null;
+  /** How long a request may take, without the arrival of its body. */
+  readonly requestTimeoutMs: number;
   readonly rootKey: RootKeyConfig;
   /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
@@ -166,6 +173,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
   problems.push(...regionConflicts(given, values));
   problems.push(...saasConflicts(given, values));
   problems.push(...copilotConflicts(given, values));
+  problems.push(...observabilityConflicts(values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -234,15 +242,16 @@ function build(values: Values, changed: Record<string, string>): Config {
   const base = (port: number) => values.CV_BASE_URL ?? derived(port);
   const workersWanted =
     values.CV_WORKERS === 'auto' ? Math.min(availableParallelism(), WORKERS_MAX) : values.CV_WORKERS;
+  const workers = values.CV_DATABASE_URL === null ? 1 : workersWanted;
   return Object.freeze(
     hideSecrets({
       host: values.CV_HOST,
       port: values.CV_PORT,
       dataDir,
       databaseUrl: values.CV_DATABASE_URL,
-      databasePool: values.CV_DATABASE_POOL,
+      databasePool: values.CV_DATABASE_POOL ?? defaultPool(availableParallelism(), workers),
       drainMs: values.CV_DRAIN_SECONDS * SECOND_MS,
-      workers: values.CV_DATABASE_URL === null ? 1 : workersWanted,
+      workers,
       workersWanted,
       baseUrl: base,
       hasBaseUrl: values.CV_BASE_URL !== null,
@@ -256,6 +265,9 @@ function build(values: Values, changed: Record<string, string>): Config {
       isDpopNonceRequired: values.CV_DPOP_NONCE === 'required',
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
+      requestLog: requestLogOf(values),
+      otlpUrl: values.CV_OTLP_URL,
+      requestTimeoutMs: values.CV_REQUEST_TIMEOUT_SECONDS * SECOND_MS,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
       adminEmail: values.CV_ADMIN_EMAIL,

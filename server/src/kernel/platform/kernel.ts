@@ -14,6 +14,7 @@ import type { Plans } from '../limits/plans.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { NodeList } from '../nodes/node-list.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { TraceExporter } from '../observability/trace-exporter.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { HttpClient } from '../outbound/http-client.ts';
 import type { RegionGate } from '../request/region-gate.ts';
@@ -36,6 +37,8 @@ export interface Kernel {
   clockGuard: ClockGuard;
   log: Logger;
   metrics: Metrics;
+  /** Null if requests are not traced. */
+  traces: TraceExporter | null;
   database: Database;
   epochs: Epochs;
   schemaFence: SchemaFence;

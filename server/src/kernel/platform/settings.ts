@@ -5,6 +5,7 @@ import { parseDatabaseUrl, SERVERS_MAX } from '../storage/database-url.ts';
 import { parseCidr } from './cidr.ts';
 import { COPILOT_SETTINGS } from './copilot-settings.ts';
 import { isHostName } from './host-name.ts';
+import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';
 import { regionName, regionPeers, regionUrls } from './region-settings.ts';
 import { SAAS_SETTINGS } from './saas-settings.ts';
 import { type Kind, parseBaseUrl, text } from './setting-kind.ts';
@@ -94,7 +95,8 @@ export const SETTINGS = [
   {
     name: 'CV_DATABASE_POOL',
     kind: whole(1, 100),
-    default: '12',
+    default: null,
+    fallback: '8, and 2 for each processor core, which workers share; at most 24',
     doc: `Connections to PostgreSQL of each worker, opened when needed; fewer than ${CONNECTIONS_MIN} count as ${CONNECTIONS_MIN}. Only with \`CV_DATABASE_URL\`.`,
     secret: false,
   },
@@ -200,6 +202,7 @@ export const SETTINGS = [
     doc: '`json`, `pretty`, or `auto`: pretty on a terminal, JSON elsewhere.',
     secret: false,
   },
+  ...OBSERVABILITY_SETTINGS,
   {
     name: 'CV_ROOT_KEY_PROVIDER',
     kind: choice('file', 'env', 'passphrase'),

@@ -10,7 +10,8 @@ const withWorkers = (workers: number, more: Record<string, string> = {}) =>
 
 test('one process has all of it', () => {
   const config = withWorkers(1);
-  assert.deepEqual(workerShares(config), {
+  assert.deepEqual(workerShares(config, Number.POSITIVE_INFINITY), {
+    descriptorsForClients: Number.POSITIVE_INFINITY,
     connectionsMax: CONNECTIONS_MAX,
     connectionsPerAddress: config.connectionsPerAddress,
     bodyMemoryMib: config.bodyMemoryMib,
@@ -31,6 +32,7 @@ test('several have equal parts, which together are the whole or a little more', 
           CV_CONNECTIONS_PER_ADDRESS: String(perAddress),
           CV_BODY_MEMORY_MIB: String(bodyMib),
         }),
+        Number.POSITIVE_INFINITY,
       );
       const isPart = (share: number, of: number) => share * workers >= of && share * workers < of + workers;
       assert.ok(isPart(shares.connectionsPerAddress, perAddress));
@@ -40,4 +42,11 @@ test('several have equal parts, which together are the whole or a little more', 
       assert.ok(shares.bodyMemoryMib >= BODY_MEMORY_MIB_MIN, 'the largest body fits into the share of one tenant');
     }),
   );
+});
+
+test('no process accepts more connections than it has descriptors for', () => {
+  const config = withWorkers(4, { CV_DATABASE_POOL: '20' });
+  assert.deepEqual(workerShares(config, 1100).connectionsMax, 1000);
+  assert.equal(workerShares(config, 1100).descriptorsForClients, 1000, 'each worker has its own descriptors');
+  assert.equal(workerShares(config, 100_000).connectionsMax, CONNECTIONS_MAX / 4);
 });

@@ -1,4 +1,5 @@
 import type { Config } from './config.ts';
+import { connectionsWithin, descriptorLimit } from './descriptors.ts';
 import { BODY_MEMORY_MIB_MIN } from './settings.ts';
 
 /** Open connections on each listener, over all workers. */
@@ -8,6 +9,9 @@ export const PASSWORD_SLOTS = 2;
 
 /** How much of what limits the whole command one worker may use. */
 export interface WorkerShares {
+  /** Open connections of clients on all listeners together. Descriptors are needed for other things too. */
+  descriptorsForClients: number;
+  /** Open connections on each listener. */
   connectionsMax: number;
   connectionsPerAddress: number;
   bodyMemoryMib: number;
@@ -19,10 +23,13 @@ export interface WorkerShares {
  * parts are right. Each part is rounded up and no smaller than a process needs to work at all. Rate limits are shared through the database, and
  * everything else holds for each process, as it does for each node: database connections, slots for bulk requests, outgoing calls, and caches.
  */
-export function workerShares({ workers, connectionsPerAddress, bodyMemoryMib }: Config): WorkerShares {
+export function workerShares(config: Config, descriptors: number = descriptorLimit()): WorkerShares {
+  const { workers, connectionsPerAddress, bodyMemoryMib } = config;
+  const descriptorsForClients = connectionsWithin(descriptors, config);
   const part = (whole: number) => Math.ceil(whole / workers);
   return {
-    connectionsMax: part(CONNECTIONS_MAX),
+    descriptorsForClients,
+    connectionsMax: Math.min(part(CONNECTIONS_MAX), descriptorsForClients),
     connectionsPerAddress: part(connectionsPerAddress),
     bodyMemoryMib: Math.max(BODY_MEMORY_MIB_MIN, part(bodyMemoryMib)),
     passwordSlots: part(PASSWORD_SLOTS),

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { PeerCertificate } from '../http/peer-certificate.ts';
+import type { Trace } from '../observability/trace.ts';
+import type { Deadline } from './deadline.ts';
 import type { EndpointDeclaration } from './declaration.ts';
 
 /** A request as it was received, independent of the HTTP library. */
@@ -18,6 +20,10 @@ export interface Call {
   readonly certificate: PeerCertificate | null;
   /** Aborted when the connection of the caller is closed before the response is written. Absent if nobody waits, as for a stored request. */
   readonly departure?: () => AbortSignal;
+  /** Absent for bulk requests, and if nobody waits. */
+  readonly deadline?: Deadline;
+  /** Absent if the request is not traced. */
+  readonly trace?: Trace;
 }
 
 /** A call with the endpoint it was routed to. */

@@ -38,13 +38,17 @@ export class OwnTransaction implements ChangeStrategy {
   }
 
   #transaction<T>(ctx: Context, recording: Recording, act: (tx: Tx) => Promise<T>): Promise<T> {
-    return ctx.database.transaction((tx) =>
-      recorded(ctx, tx, recording, async () => {
+    const { deadline } = ctx.call;
+    return ctx.database.transaction(async (tx) => {
+      deadline?.beforeTransaction();
+      const committed = await recorded(ctx, tx, recording, async () => {
         const result = await whileAccepted(ctx, tx, () => act(tx));
         await this.#parts.storeResponse(tx, recording.status, result);
         return result;
-      }),
-    );
+      });
+      deadline?.beforeCommit();
+      return committed;
+    });
   }
 
   async requireApproval(ctx: Context, kind: ApprovalKind, proposal: Proposal): Promise<void> {

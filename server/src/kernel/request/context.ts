@@ -1,5 +1,6 @@
 import type { Kernel } from '../platform/kernel.ts';
 import type { Database, Tx } from '../storage/database.ts';
+import { TracedDatabase } from '../storage/traced-database.ts';
 import { Access, type CallerSource } from './access.ts';
 import { type ApprovalKind, AwaitsApproval, type PendingApproval, type Proposal } from './approval.ts';
 import type { Call, RoutedCall } from './call.ts';
@@ -67,7 +68,9 @@ export class Context implements RoutedCall {
     const { tenantIdOrNull: tenantId } = this.caller;
     if (tenantId === null) return kernel.database;
     if (this.#tenantDatabase?.tenantId !== tenantId) {
-      this.#tenantDatabase = { tenantId, database: kernel.database.forTenant(tenantId, workOf(declaration)) };
+      const database = kernel.database.forTenant(tenantId, workOf(declaration));
+      const { trace } = this.call;
+      this.#tenantDatabase = { tenantId, database: trace ? new TracedDatabase(database, trace) : database };
     }
     return this.#tenantDatabase.database;
   }

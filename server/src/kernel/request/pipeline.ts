@@ -99,7 +99,9 @@ export class Pipeline {
     };
     const parts = { authentication: this.#authentication, approvals: this.#approvals, storeResponse };
     const ctx = new Context(this.#kernel, declaration, call, new OwnTransaction(parts));
+    const { trace } = call;
     try {
+      trace?.step('authenticate');
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
         const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
@@ -111,9 +113,12 @@ export class Pipeline {
       }
       requireOwnTenant(ctx);
       requireEnrolment(ctx);
+      trace?.step('parse');
       if (unread !== null) await this.#receive(ctx, unread);
       const input = endpoint.validate(ctx.call);
+      trace?.step('authorize');
       authorizeDeclared(ctx);
+      trace?.step('handle');
       if (declaration.bulk === true) bulk = await this.#kernel.bulkRequests.enter(ctx.tenantId);
       if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
       const done =
@@ -124,6 +129,7 @@ export class Pipeline {
       if (isReplay) replay(ctx, done.saved);
       const reply = isReplay ? repeatedReply(endpoint, ctx, done.saved) : finishedReply(endpoint, ctx, done.result);
       if (ctx.outcome === null && declaration.audit !== NONE && !ctx.record.isUnrecorded) {
+        trace?.step('audit');
         await this.#recordRead(ctx, reply.status);
       }
       if (declaration.effect === 'change') await requireLease(ctx);
@@ -210,9 +216,11 @@ export class Pipeline {
     const { principalOrNull: principal } = ctx.caller;
     const holder = principal === null ? { address: addressGroup(ctx.call.address) } : { tenantId: principal.tenantId };
     const started = performance.now();
+    ctx.call.deadline?.pause();
     const value = await (rawBody === true
       ? unread.readBytes(holder, bodyBytesMax)
       : unread.read(holder, bodyBytesMax, bodyMembersMax));
+    ctx.call.deadline?.resume();
     ctx.receive(body === NONE && isEmptyObject(value) ? undefined : value);
     if (performance.now() - started < PROMPT_BODY_MS) return;
     await recheck(ctx).catch((error) => refuseCaller(ctx, error));
@@ -273,7 +281,8 @@ export class Pipeline {
       );
     }
     if (error instanceof ForgedRowError) {
-      // The error was already logged where it was found, with the table and the row.
+      // The table and the row were logged where they were found.
+      log.error({ ...where }, 'a request needs a row that is refused');
       return new CofferError(
         'INTERNAL_ERROR',
         'A stored row was not written by the service, and is not trusted. Tell the operator of the service.',
@@ -286,7 +295,7 @@ export class Pipeline {
     if (!declaredErrors.has(error.code)) log.error({ code: error.code, ...where }, 'undeclared error code');
     if (error.code === 'UNAVAILABLE') {
       log.warn({ err: error.cause, ...where, what_to_do: adviceFor(error.cause) }, 'unavailable');
-    }
+    } else if (error.status >= 500) log.warn({ code: error.code, ...where }, 'a request failed');
     return error;
   }
 }

@@ -16,11 +16,25 @@ export interface ConnectionShares {
   bulkTransactions: number;
 }
 
+/** The code of the error of a statement or transaction that waited too long for a connection of this process. */
+export const NO_FREE_CONNECTION = 'NO_FREE_CONNECTION';
+
 /** From this pool size on, `reads` and `service` have one connection more. */
 const LARGE_POOL_MIN = 10;
 const TRANSACTIONS_MIN = 3;
 /** The size of the smallest pool, which is used even if CV_DATABASE_POOL is lower. */
 export const CONNECTIONS_MIN = 8;
+
+/** The size of the largest pool that is used unless another one is set. */
+const DEFAULT_MAX = 24;
+
+/**
+ * The pool of each worker where CV_DATABASE_POOL is not set. A machine with more processors keeps more transactions busy; workers share that. It
+ * assumes that the server of the database is no smaller than this machine.
+ */
+export function defaultPool(processors: number, workers: number): number {
+  return Math.min(DEFAULT_MAX, CONNECTIONS_MIN + Math.ceil((2 * processors) / workers));
+}
 
 export function connectionShares(pool: number): ConnectionShares {
   const isLargePool = pool >= LARGE_POOL_MIN;

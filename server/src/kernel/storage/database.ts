@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Kysely } from 'kysely';
+import type { QueueUse } from '../fairness/queue-use.ts';
 import { RowChanges } from '../integrity/row-changes.ts';
 import type { RowKeys } from '../integrity/row-keys.ts';
 import { CofferError, unavailable } from '../platform/errors.ts';
@@ -38,6 +39,8 @@ export interface Database {
   readonly version: number | null;
   /** Configured once the keyring is open. */
   readonly rowKeys: RowKeys;
+  /** What statements and transactions wait for in this process. */
+  readonly queues: readonly QueueUse[];
   /** Queries outside a transaction. Its connections are read-only: a write through it fails. */
   readonly read: Reader;
   /** A hot-path query, compiled once. */
@@ -72,6 +75,11 @@ export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
 }
 
+/** Thrown inside a transaction that found out too late that another one changed what it had decided on: it is run again. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
 const MAX_ATTEMPTS = 8;
 const RETRY_BASE_MS = 5;
 const insideTransaction = new AsyncLocalStorage<true>();
@@ -91,7 +99,7 @@ export async function runTransaction<T>(
       return await insideTransaction.run(true, attempt);
     } catch (error) {
       if (error instanceof CofferError) throw error;
-      const kind = classify(error);
+      const kind = error instanceof Overtaken ? 'retry' : classify(error);
       if (kind === 'retry' && n < MAX_ATTEMPTS) {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * RETRY_BASE_MS * 2 ** n));
         continue;

@@ -14,14 +14,14 @@ interface Shared {
  */
 export class PipelinedConnections {
   readonly #connections: Shared[];
-  readonly #queue: FairQueue;
+  readonly queue: FairQueue;
 
   constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits, server: ServerChoice) {
     this.#connections = Array.from({ length: count }, () => ({
       connection: new PipelinedConnection(settings, server),
       pending: 0,
     }));
-    this.#queue = new FairQueue(limits);
+    this.queue = new FairQueue(limits);
   }
 
   query(tenantId: string, sql: string, parameters: unknown[]): Promise<pg.QueryResult> {
@@ -36,7 +36,7 @@ export class PipelinedConnections {
     tenantId: string,
     send: (connection: PipelinedConnection) => Promise<pg.QueryResult>,
   ): Promise<pg.QueryResult> {
-    const entering = this.#queue.enter(tenantId);
+    const entering = this.queue.enter(tenantId);
     if (entering !== undefined) await entering;
     const shared = this.#leastBusy();
     shared.pending++;
@@ -44,7 +44,7 @@ export class PipelinedConnections {
       return await send(shared.connection);
     } finally {
       shared.pending--;
-      this.#queue.leave(tenantId);
+      this.queue.leave(tenantId);
     }
   }
 

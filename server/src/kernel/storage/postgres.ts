@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
+import type { QueueUse } from '../fairness/queue-use.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
-import { type ConnectionShares, connectionShares } from './connection-shares.ts';
+import { unavailable } from '../platform/errors.ts';
+import { type ConnectionShares, connectionShares, NO_FREE_CONNECTION } from './connection-shares.ts';
 import {
   type Database,
   type FailureKind,
@@ -35,7 +37,13 @@ const INT8 = 20;
 /** Statements in flight on one pipelined connection, in total and for one tenant. Later statements wait. */
 const SENT_AHEAD_MAX = 32;
 const SENT_AHEAD_PER_TENANT = 16;
-const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000, isQuick: true };
+const WAITING = {
+  waitingPerTenant: 2000,
+  waitingMax: 50_000,
+  waitMs: 10_000,
+  isQuick: true,
+  busyCode: NO_FREE_CONNECTION,
+};
 /** A bulk transaction takes seconds and waits for others of its kind. */
 const BULK_WAIT_MS = 30_000;
 
@@ -58,6 +66,11 @@ export class PostgresDatabase implements Database {
   #refusal: Error | null = null;
   readonly #slots: Record<Work, FairQueue>;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
+
+  get queues(): readonly QueueUse[] {
+    const { request, bulk } = this.#reads;
+    return [request.queue, bulk.queue, ...Object.values(this.#slots)];
+  }
 
   scrubAfterCommit(): void {}
 
@@ -159,6 +172,7 @@ export class PostgresDatabase implements Database {
     };
     client.on('error', noteBreak);
     let isOpen = true;
+    let isCommitSent = false;
     const execute = executeOn(queryableClient(client), { isRetried: true });
     const whileOpen: Execute = async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
@@ -170,6 +184,7 @@ export class PostgresDatabase implements Database {
       tx.sent.push(unawaited(client.query('begin')));
       const result = await runInside(tx, fn);
       isOpen = false;
+      isCommitSent = true;
       // Sent behind the last statements without waiting for them: if one of them failed, the server rolls back instead.
       const committing = unawaited(client.query('commit'));
       await Promise.all(tx.sent);
@@ -178,7 +193,8 @@ export class PostgresDatabase implements Database {
       return result;
     } catch (error) {
       isOpen = false;
-      for (const listener of tx.onRollback) listener();
+      const isUnknown = isCommitSent && isConnectionLost(error);
+      afterRollback(tx.onRollback, isUnknown);
       // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
       // it again.
       if (isSilence(error)) {
@@ -186,7 +202,7 @@ export class PostgresDatabase implements Database {
         this.#renew();
       } else await client.query('rollback').catch(noteBreak);
       if (isRefusedWrite(error)) this.#leaveWith(transactions);
-      throw error;
+      throw isUnknown ? unavailable(OUTCOME_UNKNOWN, error) : error;
     } finally {
       client.off('error', noteBreak);
       client.release(broken);
@@ -350,9 +366,38 @@ async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
   }
 }
 
+/** Longer than the server works on a commit whose client is gone: it ends a statement after `STATEMENT_TIMEOUT_MS`. */
+const SETTLED_AFTER_MS = 3 * STATEMENT_TIMEOUT_MS;
+
+/**
+ * Where the outcome is unknown the server may still commit. Listeners who were told at once would take that commit for a forgery, so they are told
+ * when it would have been seen.
+ */
+function afterRollback(listeners: readonly (() => void)[], isUnknown: boolean): void {
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  if (isUnknown) setTimeout(tell, SETTLED_AFTER_MS).unref();
+  else tell();
+}
+
+const OUTCOME_UNKNOWN =
+  'The database did not confirm the change, so it may have been made or not: read it before you repeat it, or repeat it with the same Idempotency-Key.';
+
+/** Whether the server did not respond, rather than refuse. Its errors have codes of five characters. */
+function isConnectionLost(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  const isOfServer = typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) && !code.startsWith('57P');
+  return !isOfServer && classifyPostgresError(error) === 'unavailable' && code !== NOT_REPLICATED;
+}
+
 const RETRY_STATES = new Set(['40001', '40P01']);
-/** Connection, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
-const UNAVAILABLE_STATES = /^(08|53|57P|58|25006|57014|55P03|XX001|XX002)/;
+/** Connection, login, missing database, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
+const UNAVAILABLE_STATES = /^(08|28|3D000|53|57P|58|25006|57014|55P03|XX001|XX002)/;
+/** What the certificate of the server can be refused for. */
+const REFUSED_CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/;
+/** The driver's error if TLS is demanded and the server has none. */
+export const NO_TLS_MESSAGE = 'The server does not support SSL connections';
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -369,7 +414,7 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 /** The driver's own errors have no code. */
 const UNAVAILABLE_MESSAGES = new RegExp(
-  `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
+  `^(Connection terminated|${NO_TLS_MESSAGE}|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
 );
 
 export function classifyPostgresError(error: unknown): FailureKind {
@@ -377,7 +422,9 @@ export function classifyPostgresError(error: unknown): FailureKind {
   if (typeof code === 'string') {
     if (RETRY_STATES.has(code)) return 'retry';
     if (code === '23505') return 'unique';
-    return UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code) ? 'unavailable' : 'other';
+    const isUnavailable =
+      UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code) || REFUSED_CERTIFICATE.test(code);
+    return isUnavailable ? 'unavailable' : 'other';
   }
   return typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message) ? 'unavailable' : 'other';
 }

@@ -2,7 +2,6 @@ import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { SERVICE } from '../fairness/fair-queue.ts';
-import { RoundRobin } from '../fairness/round-robin.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
 import { unavailable } from '../platform/errors.ts';
 import { CommitMark } from './commit-mark.ts';
@@ -22,6 +21,7 @@ import type { Execute, Executed } from './dialect.ts';
 import { Mutex } from './mutex.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
+import { type Queued, WriteQueue } from './write-queue.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** With more, the first of them would wait too long. */
@@ -54,9 +54,10 @@ export class SqliteDatabase implements Database {
   readonly #writing = new Mutex();
   readonly #mark: CommitMark;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
-  readonly #queued = new RoundRobin<Queued>();
+  readonly #queued = new WriteQueue('changes');
   /** A bulk transaction is committed alone, because short ones in the same commit would have to wait for its end. */
-  readonly #queuedBulk = new RoundRobin<Queued>();
+  readonly #queuedBulk = new WriteQueue('bulk changes');
+  readonly queues = [this.#queued, this.#queuedBulk];
   #isBulkNext = false;
   #beforeCommit: BeforeCommit = async () => {};
   #version = 0;
@@ -129,24 +130,26 @@ export class SqliteDatabase implements Database {
   #enqueue<T>(tenantId: string, work: Work, fn: (tx: Tx) => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const queue = work === 'bulk' ? this.#queuedBulk : this.#queued;
-    queue.push(tenantId, { fn, resolve: resolve as (result: unknown) => void, reject });
+    const since = performance.now();
+    queue.push(tenantId, { fn, resolve: resolve as (result: unknown) => void, reject, since });
     // The commit starts after the transactions that have already arrived are queued.
-    if (this.#queued.size + this.#queuedBulk.size === 1)
+    if (this.#queued.waiting + this.#queuedBulk.waiting === 1)
       setImmediate(() => this.#writing.run(() => this.#commitQueued()));
     return promise;
   }
 
   /** Alternates between all short transactions that are queued and one bulk transaction. */
-  #nextBatch(): Queued[] {
-    const isBulk = this.#queuedBulk.size > 0 && (this.#isBulkNext || this.#queued.size === 0);
+  #nextQueue(): WriteQueue {
+    const isBulk = this.#queuedBulk.waiting > 0 && (this.#isBulkNext || this.#queued.waiting === 0);
     this.#isBulkNext = !isBulk;
-    const [queue, most] = isBulk ? [this.#queuedBulk, 1] : [this.#queued, COMMITTED_TOGETHER_MAX];
-    return Array.from({ length: Math.min(queue.size, most) }, () => queue.shift() as Queued);
+    return isBulk ? this.#queuedBulk : this.#queued;
   }
 
   async #commitQueued(): Promise<void> {
-    const batch = this.#nextBatch();
-    if (this.#queued.size + this.#queuedBulk.size > 0) this.#writing.run(() => this.#commitQueued());
+    const queue = this.#nextQueue();
+    const batch = queue.take(queue === this.#queuedBulk ? 1 : COMMITTED_TOGETHER_MAX);
+    if (this.#queued.waiting + this.#queuedBulk.waiting > 0) this.#writing.run(() => this.#commitQueued());
+    queue.inUse = 1;
     try {
       if (this.#isLogSuspect) this.#copyLog();
       this.#synchronise('full');
@@ -166,6 +169,8 @@ export class SqliteDatabase implements Database {
     } catch (error) {
       this.#rollback();
       for (const one of batch) one.reject(error);
+    } finally {
+      queue.inUse = 0;
     }
   }
 
@@ -314,12 +319,6 @@ export type BeforeCommit = (tx: Tx, run: Run, succeeded: readonly Tx[]) => Promi
 interface Ended {
   tx: Tx | null;
   tell(): void;
-}
-
-interface Queued {
-  fn(tx: Tx): Promise<unknown>;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
 }
 
 const CHANGES = 'select total_changes()';

@@ -1,3 +1,4 @@
+import type { QueueUse } from '../fairness/queue-use.ts';
 import type { RowKeys } from '../integrity/row-keys.ts';
 import { BoundedCache } from '../platform/bounded-cache.ts';
 import type { Database, DatabaseKind, Reader, Tx, Work } from './database.ts';
@@ -31,6 +32,10 @@ class TenantDatabase implements Database {
 
   get rowKeys(): RowKeys {
     return this.#whole.rowKeys;
+  }
+
+  get queues(): readonly QueueUse[] {
+    return this.#whole.queues;
   }
 
   get read(): Reader {

@@ -2,15 +2,16 @@ import { canonicalEnvironment, type EnvironmentName } from '../../../kernel/auth
 import { CofferError } from '../../../kernel/platform/errors.ts';
 import type { ResourceAttributes } from '../../../kernel/request/call.ts';
 import type { Context } from '../../../kernel/request/context.ts';
-import type { Tx } from '../../../kernel/storage/database.ts';
+import { Overtaken, type Tx } from '../../../kernel/storage/database.ts';
 import type { VaultRow } from '../../vaults/index.ts';
 import { attributesOf, authorOf, refuseWhileRotating, requireProof, secretResource } from '../authorization.ts';
 import { newSecretRow } from '../storage/secret-rows.ts';
 import { findSecret, lockSecret } from '../storage/secret-store.ts';
-import { addSecret, alreadyExists, appendVersion } from '../storage/secret-writes.ts';
+import { alreadyExists, appendVersion, countAdded, insertUncounted } from '../storage/secret-writes.ts';
 import type { SecretRow } from '../storage/tables.ts';
 import { openValue, type Sealer } from '../value/sealing.ts';
 import { refuseBadValue } from '../value/value-rules.ts';
+import { lockLive } from './create-update-delete.ts';
 import { environmentIn } from './environment-rules.ts';
 
 const REASON = 'imported';
@@ -114,8 +115,25 @@ async function carryOut(
     now: ctx.now,
   });
   const operation = isPromoted ? 'promote' : 'create';
-  await addSecret(ctx, tx, row, { operation, reason: REASON, author: authorOf(ctx) });
+  await unlessOvertaken(options, () => insertUncounted(tx, row, { operation, reason: REASON, author: authorOf(ctx) }));
   ctx.record.addEntry('secrets:create', resource, { secret: row.secret_id, version: 1, via: 'import' });
+}
+
+/** Nothing is locked that would keep others from creating a secret at a path that was free. Unless that is an error, the import plans again. */
+async function unlessOvertaken({ onExisting }: ImportOptions, insert: () => Promise<void>): Promise<void> {
+  try {
+    await insert();
+  } catch (error) {
+    const isTaken = error instanceof CofferError && error.code === 'SECRET_ALREADY_EXISTS';
+    throw isTaken && onExisting !== 'fail' ? new Overtaken() : error;
+  }
+}
+
+/** Counts what was created. It locks the vault, and is the last step, because every other change of the vault's secrets waits from here on. */
+async function finish(ctx: Context, tx: Tx, vault: VaultRow, planned: readonly PlannedChange[]): Promise<void> {
+  await lockLive(tx, vault);
+  const created = planned.filter(({ change }) => change === 'create').length;
+  if (created > 0) await countAdded(ctx, tx, vault, created);
 }
 
 function fitted(vault: VaultRow, options: ImportOptions) {
@@ -130,4 +148,4 @@ function requireMay(ctx: Context, action: string, resource: string, attributes: 
   throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: `${action} on ${resource}` });
 }
 
-export const secretImport = { plan, carryOut };
+export const secretImport = { plan, carryOut, finish };

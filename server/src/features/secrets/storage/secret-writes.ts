@@ -16,13 +16,28 @@ import { insertVersion } from './version-store.ts';
 
 /** Inserts a secret with its first version. */
 export async function addSecret(ctx: Context, tx: Tx, row: SecretRow, origin: VersionOrigin): Promise<void> {
+  await insertUncounted(tx, row, origin);
+  await countAdded(ctx, tx, row, 1);
+}
+
+/** For many secrets: the vault's row, which every change of its secrets needs, is locked only by `countAdded` at the end. */
+export async function insertUncounted(tx: Tx, row: SecretRow, origin: VersionOrigin): Promise<void> {
   await refusingTakenPath(async () => {
     await store.insertSecret(tx, row);
     await insertVersion(tx, versionRow(row, origin));
     await store.replaceTags(tx, row, [], tagsOf(row));
   });
-  await countSecrets(tx, row.tenant_id, row.vault_id, 1);
-  await requireRoomForSecrets(ctx, tx, 1);
+}
+
+/** Counts secrets that were inserted into a vault, and refuses more than the plan of the tenant allows. */
+export async function countAdded(
+  ctx: Context,
+  tx: Tx,
+  vault: Pick<SecretRow, 'tenant_id' | 'vault_id'>,
+  added: number,
+): Promise<void> {
+  await countSecrets(tx, vault.tenant_id, vault.vault_id, added);
+  await requireRoomForSecrets(ctx, tx, added);
 }
 
 /** Every change of a secret's content goes through here: it inserts the next version and copies it into the secret's row. */
