@@ -46,6 +46,8 @@ export interface App {
   tokenFile: string;
   schemaVersion: number;
   jobs: JobRunner;
+  /** Uses a TLS certificate that was replaced since the last look. */
+  lookForCertificate(): Promise<void>;
   /** Requests are accepted for another `drainMs`, while the service says that it is no longer ready. */
   close(drainMs?: number): Promise<void>;
 }
@@ -115,9 +117,21 @@ export async function startApp(
       await Promise.all(features.map((feature) => feature.settled?.()));
       await storage.close();
     };
+    const lookForCertificate = async () => identity?.look();
     const { baseUrl, tlsUrl } = kernel.addresses;
     const hasOwnIdentity = config.tls === null;
-    return { kernel, baseUrl, tlsUrl, hasOwnIdentity, isFirstStart, tokenFile, schemaVersion, jobs, close };
+    return {
+      kernel,
+      baseUrl,
+      tlsUrl,
+      hasOwnIdentity,
+      isFirstStart,
+      tokenFile,
+      schemaVersion,
+      jobs,
+      lookForCertificate,
+      close,
+    };
   } catch (error) {
     await storage.close();
     throw error;

@@ -5,6 +5,7 @@ import type { Config } from './kernel/platform/config.ts';
 import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/platform/node-binary.ts';
 import { systemTime } from './kernel/time/sources.ts';
 import { readyFields, readyText } from './ready-message.ts';
+import { Reload } from './reload.ts';
 import { CLOSE_MS, drainMsAfter } from './workers/timing.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -19,6 +20,12 @@ export async function serveRequests(config: Config, ownLog: Logger, worker: Work
   const app = await startApp(config, log, systemTime, { isFirst, others: worker });
   // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
+  const reload = new Reload(app, process.env);
+  process.on('SIGHUP', () => {
+    // A terminal that is closed sends it too, and what was started there ends with it.
+    if (process.stdout.isTTY) void stop(app, worker, 'SIGINT');
+    else reload.run().catch((error) => log.error({ err: error }, 'the settings could not be loaded again'));
+  });
   app.kernel.schemaFence.onOutdated(() => void stop(app, worker, 'SIGTERM', EXIT_OUTDATED));
   worker?.onSupervisorLost(() => {
     log.error('the supervisor of the workers is gone; this worker ends after its requests');

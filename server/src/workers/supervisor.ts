@@ -59,6 +59,7 @@ export class Supervisor {
     // Some metrics are not numbers until they are first measured, which JSON cannot express.
     cluster.setupPrimary({ serialization: 'advanced' });
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal));
+    process.on('SIGHUP', () => this.#reload());
     cluster.on('message', (worker, message: FromWorker) => this.#receive(worker, message));
     cluster.on('exit', (worker, code, signal) => {
       const ended = () => this.#ended(worker, code, signal || null);
@@ -155,6 +156,13 @@ export class Supervisor {
     }
     setTimeout(() => this.#killRest(), drainMsAfter(signal, this.#config) + KILL_AFTER_MS).unref();
     this.#exitIfAllEnded();
+  }
+
+  /** Each worker loads its settings again. A terminal that is closed sends the signal to the workers itself. */
+  #reload(): void {
+    if (process.stdout.isTTY) this.#stop('SIGINT');
+    // One that is still starting loads them anyway.
+    else for (const { process, isReady } of this.#slots) if (isReady) process?.process.kill('SIGHUP');
   }
 
   #killRest(): void {

@@ -105,9 +105,7 @@ export function mailWorker(kernel: Kernel): DueWorker<store.MailRow> | null {
   if (config.mail.kind === 'off') return null;
   // The metric exists from the start, so that an alert can be built on it before the first mail.
   counted(kernel);
-  const transport = mailTransport(config.mail, (file) =>
-    log.info({ file }, 'CV_SMTP_URL is not set, so a mail was written to a file'),
-  );
+  const transport = currentTransport(kernel);
   return new DueWorker<store.MailRow>(
     {
       name: 'mail',
@@ -121,10 +119,24 @@ export function mailWorker(kernel: Kernel): DueWorker<store.MailRow> | null {
           .transaction((tx) => store.updateTaken(tx, row, { lease_until }));
         return isTaken ? { ...row, lease_until } : null;
       },
-      work: (row, signal) => sendOne(kernel, transport, row, signal),
+      work: (row, signal) => sendOne(kernel, transport(), row, signal),
     },
     { atOnce: AT_ONCE, log },
   );
+}
+
+/** Another one from the moment that the mail server's URL was loaded again. */
+function currentTransport({ config, log }: Kernel): () => MailTransport {
+  const onFile = (file: string) => log.info({ file }, 'CV_SMTP_URL is not set, so a mail was written to a file');
+  const open = ({ mail }: Kernel['config']) => {
+    if (mail.kind === 'off') throw new Error('mail is turned on or off by a restart only');
+    return { mail, transport: mailTransport(mail, onFile) };
+  };
+  let current = open(config);
+  return () => {
+    if (current.mail !== config.mail) current = open(config);
+    return current.transport;
+  };
 }
 
 async function sendOne(

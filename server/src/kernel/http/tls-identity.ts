@@ -72,9 +72,7 @@ export class CurrentIdentity {
     this.#source = source;
     this.#current = first;
     this.#log = log;
-    this.#timer = setInterval(() => {
-      this.#looking = this.#look();
-    }, LOOKED_AT_MS);
+    this.#timer = setInterval(() => this.look(), LOOKED_AT_MS);
     this.#timer.unref();
   }
 
@@ -90,6 +88,12 @@ export class CurrentIdentity {
   /** From now on the listener uses the newest identity. Open connections keep the one they began with. */
   keep(listener: Shows): void {
     this.#listeners.push(listener);
+  }
+
+  /** Looks for a newer certificate at once. */
+  look(): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#look());
+    return this.#looking;
   }
 
   async #look(): Promise<void> {

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { SETTINGS } from './settings.ts';
+import { SETTINGS, type Setting } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const OWN: readonly string[] = SETTINGS.map(({ name }) => name);
 
-/** The name of the setting with `_FILE`, which names a file that contains the value; null if it is a setting of its own, or the value no secret. */
-export function fileNameOf({ name, secret }: { readonly name: string; readonly secret: boolean }): string | null {
+/** The name of the setting with `_FILE`, which names a file that contains the value; null if it is a setting of its own, or the value is in no file. */
+export function fileNameOf({ name, secret, fromFile }: Pick<Setting, 'name' | 'secret' | 'fromFile'>): string | null {
   const fileName = `${name}_FILE`;
-  return secret && !OWN.includes(fileName) ? fileName : null;
+  return (secret || fromFile === true) && !OWN.includes(fileName) ? fileName : null;
 }
 
 export const FILE_NAMES: readonly string[] = SETTINGS.flatMap((setting) => fileNameOf(setting) ?? []);

@@ -21,6 +21,8 @@ export interface Setting {
   readonly fallback?: string;
   readonly doc: string;
   readonly secret: boolean;
+  /** Whether a variable with `_FILE` may name a file with the value. This holds for every secret. */
+  readonly fromFile?: boolean;
 }
 
 const ROOT_KEY_BYTES = 32;
@@ -192,8 +194,9 @@ export const SETTINGS = [
     name: 'CV_LOG_LEVEL',
     kind: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
-    doc: 'Least severe level to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
+    doc: 'Least severe level to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. `CV_LOG_LEVEL_FILE` names a file with it, which SIGHUP loads again.',
     secret: false,
+    fromFile: true,
   },
   {
     name: 'CV_LOG_FORMAT',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseDatabaseUrl, SERVERS_MAX, serverName } from './database-url.ts';
+import { hasSameServers, parseDatabaseUrl, SERVERS_MAX, serverName } from './database-url.ts';
 
 test('one server is left as it is written', () => {
   for (const url of [
@@ -77,4 +77,20 @@ test('each server gets the same user, database and parameters, and no other host
 
 test('no text makes it throw', () => {
   fc.assert(fc.property(fc.string(), (text) => void parseDatabaseUrl(`postgres://${text}`)));
+});
+
+test('URLs that differ in the password only have the same servers', () => {
+  const same = (a: string, b: string) => hasSameServers(a, b);
+  const url = 'postgres://u:one@h1,h2:5433/coffer?sslmode=require';
+  assert.equal(same(url, url.replace('one', 'two%3A')), true);
+  assert.equal(same(url, url.replace(':one', '')), true);
+  for (const [from, to] of [
+    ['u:', 'v:'],
+    ['h2', 'h3'],
+    ['5433', '5434'],
+    ['/coffer', '/other'],
+    ['require', 'disable'],
+  ] as const)
+    assert.equal(same(url, url.replace(from, to)), false, to);
+  assert.equal(same('', ''), false);
 });

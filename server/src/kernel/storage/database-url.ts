@@ -44,6 +44,15 @@ function isUrl(text: string): boolean {
   return URL.canParse(text) || URL.canParse(text.replace('@/', '@local/'));
 }
 
+/** Whether two URLs differ at most in the password. */
+export function hasSameServers(a: string, b: string): boolean {
+  const withoutPassword = (url: string) => {
+    const [, scheme, user = '', ...rest] = PARTS.exec(url) ?? [];
+    return scheme === undefined ? null : JSON.stringify([scheme, user.split(':', 1), rest]);
+  };
+  return withoutPassword(a) !== null && withoutPassword(a) === withoutPassword(b);
+}
+
 /** A server's name for messages: neither user nor password. */
 export function serverName(url: string): string {
   return PARTS.exec(url)?.[3] || 'the local server';

@@ -59,7 +59,7 @@ export class PostgresDatabase implements Database {
   /** Single statements share connections; a transaction has its own. */
   readonly #reads: Record<'request' | 'bulk', PipelinedConnections>;
   readonly #writing: PipelinedConnection;
-  readonly #servers: DatabaseServers;
+  #servers: DatabaseServers;
   readonly #newPool: (url: string) => pg.Pool;
   #transactions: TransactionPool | null = null;
   #renewedAt = Number.NEGATIVE_INFINITY;
@@ -104,6 +104,12 @@ export class PostgresDatabase implements Database {
 
   forTenant(tenantId: string, work: Work = 'request'): Database {
     return this.#tenants.get(tenantId, work);
+  }
+
+  /** Uses another password for the same servers. Statements in flight are answered on the connections they were sent on. */
+  connectBy(url: string): void {
+    this.#servers = new DatabaseServers(url, () => this.#replace());
+    this.#replace();
   }
 
   /** From now on every statement fails with this error. Returns whether none was refused before. */
