@@ -5,7 +5,7 @@ import { SETTINGS } from './kernel/platform/settings.ts';
 import { hasSameServers } from './kernel/storage/database-url.ts';
 import { PostgresDatabase } from './kernel/storage/postgres.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings that this process takes over while it runs, if `canTake` says so. All others need a restart. */
 interface Reloaded {

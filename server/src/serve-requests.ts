@@ -5,7 +5,7 @@ import type { Config } from './kernel/platform/config.ts';
 import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/platform/node-binary.ts';
 import { systemTime } from './kernel/time/sources.ts';
 import { readyFields, readyText } from './ready-message.ts';
-import { Reload } from './reload.ts';
+import { type Environment, Reload } from './reload.ts';
 import { CLOSE_MS, drainMsAfter } from './workers/timing.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -14,13 +14,18 @@ let isStopping = false;
 const EXIT_OUTDATED = 1;
 
 /** Serves requests in this process until a signal ends it. `worker` is null if it is the only one. */
-export async function serveRequests(config: Config, ownLog: Logger, worker: Worker | null): Promise<void> {
+export async function serveRequests(
+  config: Config,
+  ownLog: Logger,
+  worker: Worker | null,
+  env: Environment,
+): Promise<void> {
   const log = worker === null ? ownLog : ownLog.child({ worker: worker.position.number });
   const isFirst = worker === null || worker.position.isFirst;
   const app = await startApp(config, log, systemTime, { isFirst, others: worker });
   // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
-  const reload = new Reload(app, process.env);
+  const reload = new Reload(app, env);
   process.on('SIGHUP', () => {
     // A terminal that is closed sends it too, and what was started there ends with it.
     if (process.stdout.isTTY) void stop(app, worker, 'SIGINT');

@@ -13,7 +13,7 @@ try {
   else {
     // The supervisor does not load the service, which takes more than a hundred megabytes.
     const { serveRequests } = await import('./serve-requests.ts');
-    await serveRequests(config, log, worker);
+    await serveRequests(config, log, worker, process.env);
   }
 } catch (error) {
   const { explainFailure } = await import('./operator/failure.ts');

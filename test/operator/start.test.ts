@@ -275,7 +275,7 @@ describe('a start that cannot go on', () => {
     await refuses(/has schema version \d+, newer than this release supports \(\d+\)\. Start a newer release/, {
       damage: () => {
         const database = new DatabaseSync(file);
-        database.exec('update schema_version set version = version + 100');
+        database.exec('update schema_version set version = version + 100, oldest = oldest + 100');
         database.close();
       },
       repair: () => writeFileSync(file, whole),

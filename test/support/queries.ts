@@ -14,7 +14,7 @@ interface Heard {
 let heard: Heard | null = null;
 
 /** The service's own account of its work, and what it does beside requests. */
-const BESIDE = /audit_|rate_windows|job_leases|^(?:begin|commit|rollback)/;
+const BESIDE = /audit_|rate_windows|job_leases|nodes|schema_version|^(?:begin|commit|rollback|select set_config)/;
 
 /** Every statement with its parameters, while somebody records them. */
 export interface Statement {

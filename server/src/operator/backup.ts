@@ -80,13 +80,18 @@ async function writeTo(fd: number, source: InstallationSnapshot): Promise<string
   return `${rows} rows of ${Object.keys(counts).length} tables`;
 }
 
-/** Only files that are named as this command names them, and are backups of the same installation. */
-function removeOlder(folder: string, { installation_id }: BackupHeader, keep: number): number {
-  const own = readdirSync(folder)
-    .filter((name) => NAME.test(name) && installationOf(join(folder, name)) === installation_id)
+/**
+ * Only files that are named as this command names them, and are backups of the same installation. The new backup stays whatever the others are
+ * named: a clock that was ahead has named them.
+ */
+function removeOlder(folder: string, header: BackupHeader, keep: number): number {
+  const older = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && NAME.test(entry.name) && entry.name < nameOf(header))
+    .map(({ name }) => name)
+    .filter((name) => installationOf(join(folder, name)) === header.installation_id)
     .toSorted()
-    .toReversed();
-  const older = own.slice(keep);
+    .toReversed()
+    .slice(keep - 1);
   for (const name of older) rmSync(join(folder, name));
   return older.length;
 }

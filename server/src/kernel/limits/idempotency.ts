@@ -6,6 +6,7 @@ import { type Clock, DAY_MS } from '../platform/clock.ts';
 import { CofferError, invalidField } from '../platform/errors.ts';
 import type { ResourceAttributes } from '../request/call.ts';
 import type { Database, Tx } from '../storage/database.ts';
+import { NotReplicated } from '../storage/scram-client.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
 /** These keys do not seal directly: the key of each response is derived from one of them and from the caller's Idempotency-Key. */
@@ -86,6 +87,8 @@ export class Idempotency {
     try {
       return { result: await act() };
     } catch (error) {
+      // What no standby confirmed may still be lost, although this server has the response.
+      if ((error as Error).cause instanceof NotReplicated) throw error;
       // Another node may have committed the same key first, which made this one fail; then its response is used.
       const other = await this.#find(request);
       if (other === null) throw error;

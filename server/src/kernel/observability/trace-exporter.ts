@@ -36,7 +36,7 @@ export class TraceExporter {
   readonly #http: HttpClient;
   #waiting: Span[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #sending: Promise<void> = Promise.resolve();
+  #sending: Promise<void> | null = null;
   #isFailing = false;
 
   constructor(parts: TraceExporterParts) {
@@ -54,31 +54,37 @@ export class TraceExporter {
     const room = WAITING_MAX - this.#waiting.length;
     this.#waiting.push(...spans.slice(0, room));
     if (spans.length > room) this.#count('dropped', spans.length - room);
-    if (this.#waiting.length >= BATCH_MAX) this.#sendSoon();
+    if (this.#waiting.length >= BATCH_MAX && !this.#isFailing) this.#sendSoon();
   }
 
-  /** Sends what waits, once. */
+  /** Sends what waits, unless the collector was away before. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#sendSoon();
+    if (!this.#isFailing) this.#sendSoon();
     await this.#sending;
   }
 
-  /** One batch at a time: a collector that is slow gets no more connections. */
+  /** One batch at a time: a collector that is slow gets no more connections, and one that fails is tried again with the next tick. */
   #sendSoon(): void {
-    if (this.#waiting.length === 0) return;
-    this.#sending = this.#sending.then(() => this.#sendBatch());
+    this.#sending ??= this.#sendWaiting().finally(() => {
+      this.#sending = null;
+    });
   }
 
-  async #sendBatch(): Promise<void> {
+  async #sendWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) if (!(await this.#sendBatch())) return;
+  }
+
+  /** Returns whether the collector took the batch. */
+  async #sendBatch(): Promise<boolean> {
     const batch = this.#waiting.splice(0, BATCH_MAX);
-    if (batch.length === 0) return;
     try {
       this.#received(batch, await this.#post(batch));
     } catch (error) {
       this.#keep(batch);
       this.#report({ err: error });
     }
+    return !this.#isFailing;
   }
 
   #post(batch: readonly Span[]): Promise<OutgoingAnswer> {

@@ -26,7 +26,7 @@ export class OwnTransaction implements ChangeStrategy {
   async commit<T>(ctx: Context, act: (tx: Tx) => Promise<T>): Promise<Outcome<T>> {
     const headKey = await ctx.kernel.audit.headKey(ctx.tenantId);
     try {
-      await requireLease(ctx);
+      await requireLease(ctx, false);
       const result = await this.#transaction(ctx, { headKey, status: ctx.declaration.status }, act);
       return { kind: 'committed', result };
     } catch (error) {
@@ -73,9 +73,9 @@ export class OwnTransaction implements ChangeStrategy {
  * Called before a change, and again by the pipeline before any response to one is sent, a repeated or pending one included. A change that commits
  * after the lease of this region has ended is not acknowledged: another region may serve the tenant by then.
  */
-export async function requireLease({ kernel: { regionGate }, caller }: Context): Promise<void> {
+export async function requireLease({ kernel: { regionGate }, caller }: Context, isCommitted: boolean): Promise<void> {
   if (regionGate.isOn && caller.tenantIdOrNull !== null)
-    await regionGate.requireLease(caller.tenantIdOrNull, caller.epoch);
+    await regionGate.requireLease(caller.tenantIdOrNull, caller.epoch, isCommitted);
 }
 
 /** How a change is recorded. `headKey` is loaded before the transaction, because loading it may take a query of its own. */

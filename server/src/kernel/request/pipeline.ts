@@ -132,7 +132,7 @@ export class Pipeline {
         trace?.step('audit');
         await this.#recordRead(ctx, reply.status);
       }
-      if (declaration.effect === 'change') await requireLease(ctx);
+      if (declaration.effect === 'change') await requireLease(ctx, isReplay || ctx.outcome !== null);
       const { unlistedReads } = ctx.record;
       if (unlistedReads !== null) this.#countUnlisted(ctx, unlistedReads);
       const body =
@@ -282,7 +282,7 @@ export class Pipeline {
     }
     if (error instanceof ForgedRowError) {
       // The table and the row were logged where they were found.
-      log.error({ ...where }, 'a request needs a row that is refused');
+      log.warn({ ...where }, 'a request needs a row that is refused');
       return new CofferError(
         'INTERNAL_ERROR',
         'A stored row was not written by the service, and is not trusted. Tell the operator of the service.',

@@ -108,16 +108,16 @@ describe('a change', () => {
     const gate = new RegionGate();
     const withoutLease = (home: Home) => regionsOf({ home, hasLease: () => false });
     gate.use(withoutLease({ kind: 'here', isAssigned: true }));
-    await assert.rejects(gate.requireLease('tenant_1', 1), refusedWith('UNAVAILABLE', 503));
+    await assert.rejects(gate.requireLease('tenant_1', 1, false), refusedWith('UNAVAILABLE', 503));
     gate.use(withoutLease({ kind: 'here', isAssigned: false }));
-    await gate.requireLease('tenant_1', 1);
+    await gate.requireLease('tenant_1', 1, false);
     gate.use(regionsOf({ home: { kind: 'here', isAssigned: true } }));
-    await gate.requireLease('tenant_1', 1);
+    await gate.requireLease('tenant_1', 1, false);
   });
 
   test('passes where there are no regions', async () => {
     const gate = new RegionGate();
-    await gate.requireLease('tenant_1', 1);
+    await gate.requireLease('tenant_1', 1, false);
     assert.deepEqual([gate.isOn, await gate.isServedHere('tenant_1'), await gate.isRevoked('t')], [false, true, false]);
   });
 });

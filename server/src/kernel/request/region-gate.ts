@@ -134,14 +134,12 @@ export class RegionGate {
    * Called before a change and again after its commit, before it is acknowledged: a region that was cut off for longer than its lease may have been
    * replaced meanwhile.
    */
-  async requireLease(tenantId: string, epoch: number | null): Promise<void> {
+  async requireLease(tenantId: string, epoch: number | null, isCommitted: boolean): Promise<void> {
     const regions = this.#regions;
     if (regions === null || regions.hasLease()) return;
     const home = await regions.homeOf(tenantId, epoch);
     if (home.kind === 'here' && !home.isAssigned) return;
-    throw unavailable(
-      'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant, so it changes nothing: try again shortly.',
-    );
+    throw unavailable(`${NO_LEASE} ${isCommitted ? NOT_CONFIRMED : NOTHING_CHANGED}`);
   }
 
   /** Whether entries about this tenant belong into its log here. The log of a tenant grows in its primary region only. */
@@ -236,3 +234,9 @@ function passedRegions({ headers }: Call): string[] {
   }
   return listed.split(/, ?/);
 }
+
+const NO_LEASE =
+  'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant.';
+const NOTHING_CHANGED = 'So it changes nothing: try again shortly.';
+const NOT_CONFIRMED =
+  'The change was made here, but may be lost: read it before you repeat it, or repeat it with the same Idempotency-Key.';

@@ -1,7 +1,7 @@
 import { NO_FREE_CONNECTION } from './connection-shares.ts';
 import { NO_WRITABLE_SERVER } from './database-servers.ts';
 import { isSilence } from './pipelined-connection.ts';
-import { classifyPostgresError, NO_TLS_MESSAGE } from './postgres.ts';
+import { classifyPostgresError, NO_TLS_MESSAGE } from './postgres-errors.ts';
 import { NOT_REPLICATED, UNSAFE_LOGIN } from './scram-client.ts';
 import { SQLITE } from './sqlite.ts';
 

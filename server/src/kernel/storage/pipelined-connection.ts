@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { nameOf } from './prepared-query.ts';
-import { NOT_REPLICATED, NotReplicated, ScramClient, type SessionConfig } from './scram-client.ts';
+import { NOT_REPLICATED, NotReplicated, ScramClient } from './scram-client.ts';
 
 /** The driver's error for a statement that got no response in time. It has no code. */
 export const SILENCE = 'Query read timeout';
@@ -26,6 +26,11 @@ const READ_ONLY = '25006';
 export function isRefusedWrite(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return [code, cause?.code].some((one) => one === READ_ONLY || one === NOT_REPLICATED);
+}
+
+/** `session`: statements that set what holds for the whole session. */
+export interface SessionConfig extends pg.ClientConfig {
+  session: string;
 }
 
 /**
@@ -96,7 +101,8 @@ export class PipelinedConnection {
 
   async #open(discard: () => boolean): Promise<Opened> {
     const url = await this.#server.address();
-    const client = new ScramClient({ ...this.#settings, connectionString: url });
+    const { session, ...settings } = this.#settings;
+    const client = new ScramClient({ ...settings, connectionString: url });
     const onBroken = () => {
       if (discard()) this.#server.leave(url);
     };
@@ -104,8 +110,11 @@ export class PipelinedConnection {
     client.on('end', onBroken);
     try {
       await client.connect();
+      await client.query(session);
     } catch (error) {
       onBroken();
+      // It may be open although its settings were refused. Then nobody else ends it, and one that never opened needs no goodbye.
+      client.end().catch(() => {});
       throw error;
     }
     return { client, url };

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { FairQueue, type FairQueueLimits } from '../fairness/fair-queue.ts';
-import { PipelinedConnection, type ServerChoice } from './pipelined-connection.ts';
+import { PipelinedConnection, type ServerChoice, type SessionConfig } from './pipelined-connection.ts';
 
 interface Shared {
   connection: PipelinedConnection;
@@ -16,7 +16,7 @@ export class PipelinedConnections {
   readonly #connections: Shared[];
   readonly queue: FairQueue;
 
-  constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits, server: ServerChoice) {
+  constructor(settings: SessionConfig, count: number, limits: FairQueueLimits, server: ServerChoice) {
     this.#connections = Array.from({ length: count }, () => ({
       connection: new PipelinedConnection(settings, server),
       pending: 0,

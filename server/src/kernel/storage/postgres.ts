@@ -6,7 +6,6 @@ import { unavailable } from '../platform/errors.ts';
 import { type ConnectionShares, connectionShares, NO_FREE_CONNECTION } from './connection-shares.ts';
 import {
   type Database,
-  type FailureKind,
   type Reader,
   readerOver,
   runInside,
@@ -16,12 +15,13 @@ import {
   translate,
   type Work,
 } from './database.ts';
-import { DatabaseServers, NO_WRITABLE_SERVER } from './database-servers.ts';
+import { DatabaseServers } from './database-servers.ts';
 import type { Execute } from './dialect.ts';
-import { isRefusedWrite, isSilence, PipelinedConnection, type ServerChoice, SILENCE } from './pipelined-connection.ts';
+import { isRefusedWrite, isSilence, PipelinedConnection, type ServerChoice } from './pipelined-connection.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
+import { classifyPostgresError, isRefusedByServer, RolledBack } from './postgres-errors.ts';
 import { nameOf, type PreparedQuery, unawaited } from './prepared-query.ts';
-import { NOT_REPLICATED, NotReplicated, ScramClient, type SessionConfig, UNSAFE_LOGIN } from './scram-client.ts';
+import { NotReplicated, ScramClient } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -29,7 +29,7 @@ const CONNECT_TIMEOUT_MS = 5000;
  * A page is the next rows of an index. Without statistics the planner expects few rows there, and would collect all that follow in a bitmap and sort
  * them, for each page again.
  */
-const READ_SESSION = 'set default_transaction_read_only = on; set enable_bitmapscan = off';
+const READ_SETTINGS = { default_transaction_read_only: 'on', enable_bitmapscan: 'off' };
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Longer than the server's own limit, so that it applies only if the server does not respond at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
@@ -79,16 +79,15 @@ export class PostgresDatabase implements Database {
   constructor(url: string, pool: number) {
     this.#servers = new DatabaseServers(url, () => this.#replace());
     const shares = connectionShares(pool);
-    const readOnly = { ...SETTINGS, session: `${SESSION}; ${READ_SESSION}` };
     const server: ServerChoice = {
       address: () => this.#servers.address(),
       leave: (left) => this.#leave(left),
       onSilence: () => this.#renew(),
     };
     const reads = (of: string, count: number) =>
-      new PipelinedConnections(readOnly, count, readLimits(of, count), server);
+      new PipelinedConnections({ ...SETTINGS, session: READ_SESSION }, count, readLimits(of, count), server);
     this.#reads = { request: reads('reads', shares.reads), bulk: reads('bulk reads', shares.bulkReads) };
-    this.#writing = new PipelinedConnection(SETTINGS, server);
+    this.#writing = new PipelinedConnection({ ...SETTINGS, session: SESSION }, server);
     this.#slots = transactionSlots(shares);
     this.#newPool = (address) => transactionPool(address, shares.service + shares.transactions);
     this.read = this.#readerOf(SERVICE, 'request');
@@ -194,12 +193,12 @@ export class PostgresDatabase implements Database {
       // Sent behind the last statements without waiting for them: if one of them failed, the server rolls back instead.
       const committing = unawaited(client.query('commit'));
       await Promise.all(tx.sent);
-      if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+      if ((await committing).command !== 'COMMIT') throw new RolledBack();
       if (client.unreplicated !== unreplicated) throw new NotReplicated();
       return result;
     } catch (error) {
       isOpen = false;
-      const isUnknown = isCommitSent && isConnectionLost(error);
+      const isUnknown = isCommitSent && !isRefusedByServer(error);
       afterRollback(tx.onRollback, isUnknown);
       // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
       // it again.
@@ -285,6 +284,7 @@ function transactionPool(connectionString: string, max: number): pg.Pool {
     connectionString,
     pipeline: true,
     Client: ScramClient,
+    onConnect: (client: pg.ClientBase) => client.query(SESSION),
     max,
     idleTimeoutMillis: 0,
   } as pg.PoolConfig);
@@ -320,16 +320,23 @@ function transactionSlots(shares: ConnectionShares): Record<Work, FairQueue> {
   };
 }
 
-const SESSION = [
-  `set statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
-  `set lock_timeout = ${STATEMENT_TIMEOUT_MS}`,
-  `set idle_in_transaction_session_timeout = ${ANSWER_TIMEOUT_MS}`,
-].join('; ');
+const LIMITS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  lock_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
+};
+const SESSION = sessionStatement(LIMITS);
+const READ_SESSION = sessionStatement({ ...LIMITS, ...READ_SETTINGS });
 
-const SETTINGS: SessionConfig = {
+/** What holds for a session is set by a statement, because a pooler such as PgBouncer refuses it as parameters of the connection. */
+function sessionStatement(settings: Readonly<Record<string, string | number>>): string {
+  const parts = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  return `select ${parts.join(', ')}`;
+}
+
+const SETTINGS: pg.ClientConfig = {
   application_name: 'coffer',
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  session: SESSION,
   query_timeout: ANSWER_TIMEOUT_MS,
   keepAlive: true,
   types: {
@@ -389,48 +396,3 @@ function afterRollback(listeners: readonly (() => void)[], isUnknown: boolean): 
 
 const OUTCOME_UNKNOWN =
   'The database did not confirm the change, so it may have been made or not: read it before you repeat it, or repeat it with the same Idempotency-Key.';
-
-/** Whether the server did not respond, rather than refuse. Its errors have codes of five characters. */
-function isConnectionLost(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  const isOfServer = typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) && !code.startsWith('57P');
-  return !isOfServer && classifyPostgresError(error) === 'unavailable' && code !== NOT_REPLICATED;
-}
-
-const RETRY_STATES = new Set(['40001', '40P01']);
-/** Connection, login, missing database, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
-const UNAVAILABLE_STATES = /^(08|28|3D000|53|57P|58|25006|57014|55P03|XX001|XX002)/;
-/** What the certificate of the server can be refused for. */
-const REFUSED_CERTIFICATE = /^(?:ERR_TLS_CERT_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/;
-/** The driver's error if TLS is demanded and the server has none. */
-export const NO_TLS_MESSAGE = 'The server does not support SSL connections';
-const UNAVAILABLE_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-  UNSAFE_LOGIN,
-  NO_WRITABLE_SERVER,
-  NOT_REPLICATED,
-]);
-/** The driver's own errors have no code. */
-const UNAVAILABLE_MESSAGES = new RegExp(
-  `^(Connection terminated|${NO_TLS_MESSAGE}|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
-);
-
-export function classifyPostgresError(error: unknown): FailureKind {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (typeof code === 'string') {
-    if (RETRY_STATES.has(code)) return 'retry';
-    if (code === '23505') return 'unique';
-    const isUnavailable =
-      UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code) || REFUSED_CERTIFICATE.test(code);
-    return isUnavailable ? 'unavailable' : 'other';
-  }
-  return typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message) ? 'unavailable' : 'other';
-}

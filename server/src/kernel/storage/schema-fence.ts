@@ -10,8 +10,8 @@ const READ_OLDEST = new PreparedQuery<Record<never, never>, { oldest: number }>(
 
 /**
  * Ends the work of a node once a newer release has changed the schema in a way that this release does not know: it would read and write rows wrongly.
- * A migration raises every epoch, and each node looks at the schema when an epoch has risen, so it handles no request that begins after the migration.
- * On SQLite no other process can change the schema.
+ * A migration raises every epoch, and each node looks at the schema when an epoch has risen, so it handles no request of an authenticated caller that
+ * begins after the migration. For all other work it looks every few seconds (nodes/node-list.ts). On SQLite no other process can change the schema.
  */
 export class SchemaFence {
   readonly #database: PostgresDatabase | null;

@@ -23,38 +23,17 @@ const GIVEN_AWAY = new Set<string | symbol>(['authenticationCleartextPassword', 
  * here.
  */
 export class ScramClient extends pg.Client {
-  readonly #session: string;
   /** How often the server stopped waiting for its synchronous standbys: see `NotReplicated`. */
   unreplicated = 0;
 
-  constructor(config: SessionConfig = {}) {
+  constructor(config?: string | pg.ClientConfig) {
     super(config);
-    this.#session = config.session ?? '';
     guardLogin(this.connection);
     this.on('notice', ({ routine }) => {
       if (routine === REPLICATION_WAIT) this.unreplicated++;
     });
   }
-
-  override connect(): Promise<pg.Client>;
-  override connect(callback: Connected): void;
-  override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const connected = super.connect().then(async () => {
-      if (this.#session !== '') await this.query(this.#session);
-      return this;
-    });
-    if (callback === undefined) return connected;
-    connected.then(() => callback(null), callback);
-    return undefined;
-  }
 }
-
-/** `session`: statements that set what holds for the whole session. A pooler such as PgBouncer refuses them as parameters of a connection. */
-export interface SessionConfig extends pg.ClientConfig {
-  session?: string;
-}
-
-type Connected = (error: Error | null) => void;
 
 export const NOT_REPLICATED = 'NOT_REPLICATED';
 /** The part of PostgreSQL that waits for synchronous standbys. Unlike its message, this name is the same in every language. */
