@@ -88,14 +88,19 @@ export class BackupWriter {
 }
 
 const PIPE_PAUSE_MS = 5;
+const PIPE_STALLED_MS = 60_000;
 
-/** A pipe takes what its reader has room for. */
+/** A pipe takes what its reader has room for. A reader that takes nothing must not hold the snapshot of the database forever. */
 function writeAll(fd: number, bytes: Buffer): void {
+  let lastAt = performance.now();
   for (let at = 0; at < bytes.length; ) {
     try {
       at += writeSync(fd, bytes, at);
+      lastAt = performance.now();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      if (performance.now() - lastAt > PIPE_STALLED_MS)
+        throw new StartError('Nobody reads the backup from standard output any more: it was given up. Run it again.');
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_PAUSE_MS);
     }
   }
@@ -129,7 +134,10 @@ export class BackupReader {
     const count = readSync(this.#fd, first, 0, HEADER_BYTES_MAX, 0);
     const end = first.subarray(0, count).indexOf('\n');
     const header = end === -1 ? null : parsed(first.toString('utf8', 0, end));
-    if (header === null) throw notABackup();
+    if (header === null) {
+      closeSync(this.#fd);
+      throw notABackup();
+    }
     this.#start = end + 1;
     this.#magic = header.magic;
     this.#aad = hash('sha256', first.subarray(0, this.#start), 'buffer');

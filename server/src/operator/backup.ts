@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { renameDurably } from '../kernel/crypto/root-key.ts';
+import { linkDurably } from '../kernel/crypto/root-key.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { writeLastBackup } from '../kernel/storage/last-backup.ts';
@@ -50,22 +51,24 @@ function nameOf({ made_at }: BackupHeader): string {
 
 /** The file appears under its name once it is whole and durable. One that exists is never replaced. */
 async function writeFile(file: string, source: InstallationSnapshot): Promise<string> {
-  if (statSync(file, { throwIfNoEntry: false }) !== undefined)
-    throw new StartError('A file with this name already exists: choose another name, or remove the file.');
-  const unfinished = `${file}${UNFINISHED_SUFFIX}`;
-  rmSync(unfinished, { force: true });
+  if (statSync(file, { throwIfNoEntry: false }) !== undefined) throw alreadyThere();
+  const unfinished = `${file}.${randomBytes(4).toString('hex')}${UNFINISHED_SUFFIX}`;
   const fd = openSync(unfinished, 'wx', 0o600);
   try {
     const rows = await writeTo(fd, source);
     fsyncSync(fd);
-    renameDurably(unfinished, file);
+    linkDurably(unfinished, file);
     return rows;
   } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? alreadyThere() : error;
   } finally {
     closeSync(fd);
+    rmSync(unfinished, { force: true });
   }
+}
+
+function alreadyThere(): StartError {
+  return new StartError('A file with this name already exists: choose another name, or remove the file.');
 }
 
 async function writeTo(fd: number, source: InstallationSnapshot): Promise<string> {

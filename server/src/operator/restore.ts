@@ -25,6 +25,12 @@ export async function restore(config: Config, file: string, options: { revokeTok
 /** Restores a backup into a folder that is removed again, and verifies what it contains. Neither the service nor its database is involved. */
 export async function verifyBackup(config: Config, file: string): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-verify-'));
+  const remove = () => rmSync(scratch, { recursive: true, force: true });
+  const interrupted = () => {
+    remove();
+    process.exit(1);
+  };
+  for (const signal of SIGNALS) process.once(signal, interrupted);
   let checked = '';
   const check = async (kernel: Kernel) => {
     checked = await checkCopy(kernel, 'The backup');
@@ -34,9 +40,12 @@ export async function verifyBackup(config: Config, file: string): Promise<string
     const { madeAt } = await restoreInto(target, file, { isRevokingTokens: false, check });
     return `The backup of ${madeAt} can be restored: ${checked}`;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    for (const signal of SIGNALS) process.off(signal, interrupted);
+    remove();
   }
 }
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function restoreInto(
   config: Config,

@@ -54,24 +54,31 @@ export class Publication {
    * rest follows next time. Once all tenants had their turn, the other regions learn as of when they know everything.
    */
   async #publishHeads(): Promise<void> {
-    const { database, clock } = this.#kernel;
-    if (this.#heads.after === '') this.#heads.begunAt = clock.now();
+    const { audit, database, clock } = this.#kernel;
+    let { after, begunAt } = this.#heads;
+    if (after === '') {
+      begunAt = clock.now();
+      // What was acknowledged before, and is not linked yet, belongs to what is known as of then.
+      await audit.link();
+    }
     const moved: { key: string; seq: number; hash: string }[] = [];
     let isPassDone = false;
     while (moved.length < HEADS_AT_ONCE && !isPassDone) {
-      const rows = await listCells(database.read, 'primary', this.#heads.after, HEADS_AT_ONCE);
+      const rows = await listCells(database.read, 'primary', after, HEADS_AT_ONCE);
       const last = rows.at(-1);
       isPassDone = last === undefined;
-      this.#heads.after = last?.cell_key ?? '';
+      after = last?.cell_key ?? '';
       moved.push(...(await this.#movedOf(rows)));
     }
     const at = clock.now();
     await database.transaction(async (tx) => {
       for (const { key, seq, hash } of moved)
         await this.#directory.write(tx, { kind: 'head', key, value: { seq, hash, at } });
-      const all = { kind: 'published', key: this.#config.name, value: { at: this.#heads.begunAt } } as const;
+      const all = { kind: 'published', key: this.#config.name, value: { at: begunAt } } as const;
       if (isPassDone) await this.#directory.write(tx, all);
     });
+    // Only now: if the transaction fails, the same tenants have their turn again.
+    this.#heads = { after, begunAt };
   }
 
   /** The tenants whose heads differ from what is published. Another node of this region may have published them. */

@@ -123,6 +123,12 @@ export function renameDurably(from: string, to: string): void {
   syncFolderOf(to);
 }
 
+/** Unlike a rename, it fails if the name exists. */
+export function linkDurably(from: string, to: string): void {
+  linkSync(from, to);
+  syncFolderOf(to);
+}
+
 /** Two processes that write the same file may delete each other's temporary file. The one that lost its file writes it again. */
 const WRITE_ATTEMPTS = 5;
 
@@ -131,8 +137,7 @@ function writeIfAbsent(file: string, text: string): boolean {
   for (let attempt = 1; ; attempt++) {
     const unfinished = writeUnfinished(file, text);
     try {
-      linkSync(unfinished, file);
-      syncFolderOf(file);
+      linkDurably(unfinished, file);
       return true;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

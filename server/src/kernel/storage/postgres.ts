@@ -199,7 +199,8 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       isOpen = false;
       const isUnknown = isCommitSent && !isRefusedByServer(error);
-      afterRollback(tx.onRollback, isUnknown);
+      if (isCommitSent) afterFailure(error, tx.onRollback);
+      else for (const listener of tx.onRollback) listener();
       // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
       // it again.
       if (isSilence(error)) {
@@ -383,15 +384,15 @@ async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
 const SETTLED_AFTER_MS = 3 * STATEMENT_TIMEOUT_MS;
 
 /**
- * Where the outcome is unknown the server may still commit. Listeners who were told at once would take that commit for a forgery, so they are told
- * when it would have been seen.
+ * Tells listeners that something was not committed. Where the outcome is unknown the server may still commit: listeners who were told at once would
+ * take that commit for a forgery, so they are told when it would have been seen.
  */
-function afterRollback(listeners: readonly (() => void)[], isUnknown: boolean): void {
+function afterFailure(error: unknown, listeners: readonly (() => void)[]): void {
   const tell = () => {
     for (const listener of listeners) listener();
   };
-  if (isUnknown) setTimeout(tell, SETTLED_AFTER_MS).unref();
-  else tell();
+  if (isRefusedByServer(error)) tell();
+  else setTimeout(tell, SETTLED_AFTER_MS).unref();
 }
 
 const OUTCOME_UNKNOWN =

@@ -1,8 +1,10 @@
+import type pg from 'pg';
 import { StartError } from './data-folder.ts';
 import { connectTo } from './database-servers.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const ROUNDS = 3;
+const SESSIONS = 2;
 
 /**
  * A pooler that lends a connection for each transaction breaks what Coffer sets for a session: time limits, prepared statements, read-only
@@ -10,9 +12,10 @@ const ROUNDS = 3;
  */
 export async function refuseTransactionPooling(url: string): Promise<void> {
   const settings = { application_name: 'coffer', connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
-  const clients = [await connectTo(url, settings), await connectTo(url, settings)];
+  const clients: pg.Client[] = [];
   const processes: number[][] = [];
   try {
+    while (clients.length < SESSIONS) clients.push(await connectTo(url, settings));
     for (let round = 0; round < ROUNDS; round++) {
       const pids: number[] = [];
       for (const client of clients) pids.push(Number((await client.query(PROCESS)).rows[0]?.pid));
