@@ -60,3 +60,14 @@ test('a change that was built on a row that was put back explains nothing', () =
   assert.equal(history.digests.compare('users user_1', three), 'other');
   assert.deepEqual(history.unexplained(), [{ table: 'users', row: 'user_1' }]);
 });
+
+test('a row is gone if it was deleted, also if the log lists its creation after the change that found it', () => {
+  const [one, two] = ['1', '2'].map((text) => rowDigest(text)) as [string, string];
+  const history = new RowHistory();
+  history.add(entryWith(['user_totp', 'user_1', two, one]));
+  history.add(entryWith(['user_totp', 'user_1', one, null]));
+  assert.equal(history.digests.missed, 1, 'it is there');
+  history.add(entryWith(['user_totp', 'user_1', null, two]));
+  assert.equal(history.digests.missed, 0, 'it is gone');
+  assert.deepEqual(history.unexplained(), []);
+});

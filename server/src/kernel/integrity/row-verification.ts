@@ -50,7 +50,7 @@ export class RowHistory {
   #take(name: string, digest: string | null, before: string | null): void {
     const waiting = this.#waiting.get(name) ?? [];
     if (!this.digests.isLast(name, before)) {
-      this.#waiting.set(name, [...waiting, { digest, before }]);
+      if (!this.#isEarliest(name, digest, before)) this.#waiting.set(name, [...waiting, { digest, before }]);
       return;
     }
     // The first recorded change of a row may have found an existing row: the change that created it comes later in the log, or happened before rows
@@ -64,6 +64,14 @@ export class RowHistory {
       waiting.filter((one) => one !== next),
     );
     this.#take(name, next.digest, next.before);
+  }
+
+  /** Whether this is the change that made the row which the first recorded change found. It happened before that one, and the log lists it later. */
+  #isEarliest(name: string, digest: string | null, before: string | null): boolean {
+    if (digest === null || this.#foundFirst.get(name) !== digest) return false;
+    if (before === null) this.#foundFirst.delete(name);
+    else this.#foundFirst.set(name, before);
+    return true;
   }
 
   /** Rows with a change that found another row than the log had recorded: somebody had replaced the row before that change. */
