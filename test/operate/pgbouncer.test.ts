@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ok } from '../support/people.ts';
-import { PgBouncer, pgbouncerProgram } from '../support/pgbouncer.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
 import { newPostgresDatabase, query } from '../support/postgres.ts';
 import { runService, spawnService, stopService } from '../support/process.ts';
+import { programOf } from '../support/running-program.ts';
 import { call } from '../support/service.ts';
 
-const program = pgbouncerProgram();
+const program = programOf('pgbouncer');
 const skip = 'missing' in program ? program.missing : false;
 const path = 'path' in program ? program.path : '';
 const WRITERS = 16;
@@ -15,7 +16,7 @@ const ROUNDS = 10;
 describe('behind PgBouncer', { skip }, () => {
   test('with session pooling the service works, with as many sessions as it opens', async () => {
     const databaseUrl = await newPostgresDatabase();
-    const pooler = await PgBouncer.start(path, databaseUrl, 'session');
+    const pooler = await startPgBouncer(path, databaseUrl, 'session');
     const node = await spawnService({ databaseUrl: pooler.url });
     const token = node.adminToken();
     const send = (method: string, to: string, body?: object) => call(node.url, method, to, { token, body });
@@ -42,7 +43,7 @@ describe('behind PgBouncer', { skip }, () => {
 
   test('with transaction pooling it does not start, says why, and changes nothing', async () => {
     const databaseUrl = await newPostgresDatabase();
-    const pooler = await PgBouncer.start(path, databaseUrl, 'transaction');
+    const pooler = await startPgBouncer(path, databaseUrl, 'transaction');
     const { code, stderr } = await runService({ databaseUrl: pooler.url });
     assert.equal(code, 1);
     assert.match(stderr, /^Coffer cannot start\. The database is behind a pooler .* pool_mode = session .*\n$/);

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { HaProxy, haproxyProgram } from '../support/haproxy.ts';
+import { startHaProxy } from '../support/haproxy.ts';
 import { ok } from '../support/people.ts';
 import { freePort, newPostgresDatabase } from '../support/postgres.ts';
 import { newDataDir, type ServiceProcess, spawnService, stopService } from '../support/process.ts';
+import { programOf } from '../support/running-program.ts';
 import { call } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const program = haproxyProgram();
+const program = programOf('haproxy');
 const skip = 'missing' in program ? program.missing : false;
 const path = 'path' in program ? program.path : '';
 const CALLERS = 6;
@@ -73,7 +74,7 @@ describe('two nodes behind a load balancer that repeats nothing', { skip }, () =
       const body = { path: `key-${i}`, value: 'first' };
       await ok(call(first.url, 'POST', '/v1/vaults/rolling/secrets', { token, body }), 201);
     }
-    const balancer = await HaProxy.start(path, ports);
+    const balancer = await startHaProxy(path, ports);
     await until('the balancer has a ready node', async () => {
       return (await call(balancer.url, 'GET', '/health/ready', {})).status === 200;
     });
