@@ -202,6 +202,17 @@ onBothDatabases('backups', (database) => {
       [],
     );
     assert.equal(left.length, others.length + 2);
+    const ahead = ['coffer-21000101T000000Z.backup', 'coffer-21000102T000000Z.backup'];
+    for (const name of ahead) copyFileSync(join(target, left.find((one) => NAMED.test(one)) ?? ''), join(target, name));
+    const before = new Set(readdirSync(target));
+    await until('another second has passed', () => !before.has(nameNow()));
+    await made('--keep', '1');
+    const afterwards = readdirSync(target);
+    assert.ok(
+      ahead.every((name) => afterwards.includes(name)),
+      'those that a clock ahead has named are not older',
+    );
+    assert.equal(afterwards.filter((name) => !before.has(name)).length, 1, 'the new one stays');
     const refused = await runCoffer(['server', 'backup', join(target, 'one.file'), '--keep', '2'], from);
     assert.match(refused.stderr, /--keep removes older backups in a folder/);
     assert.equal((await runCoffer(['server', 'backup', target, '--keep', '0'], from)).code, 2);
@@ -223,6 +234,8 @@ onBothDatabases('backups', (database) => {
     assert.equal(tried.code, 0, tried.stderr);
   });
 });
+
+const NAMED = /^coffer-202[6-9]\d{4}T\d{6}Z\.backup$/;
 
 function nameNow(): string {
   return `coffer-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;

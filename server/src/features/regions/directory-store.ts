@@ -155,8 +155,7 @@ export async function listCells(db: Reader, kind: CellKind, after: string, limit
   return REGION_CELLS.authenticOf(db, rows);
 }
 
-/** The cells that an origin wrote last, after a number, in their order. They are not verified: whoever gets them checks the signatures. */
-export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
+function ofOrigin(db: Reader, origin: string, after: number, limit: number) {
   return db
     .selectFrom('region_cells')
     .selectAll()
@@ -164,8 +163,12 @@ export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: 
     .where('origin', '=', origin)
     .where('seq', '>', after)
     .orderBy('seq')
-    .limit(limit)
-    .execute();
+    .limit(limit);
+}
+
+/** The cells that an origin wrote last, after a number, in their order. They are not verified: whoever gets them checks the signatures. */
+export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
+  return ofOrigin(db, origin, after, limit).execute();
 }
 
 /**
@@ -173,16 +176,7 @@ export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: 
  * to be pulled.
  */
 export function primariesAfter(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
-  return db
-    .selectFrom('region_cells')
-    .selectAll()
-    .where('tenant_id', '=', SYSTEM_TENANT)
-    .where('origin', '=', origin)
-    .where('seq', '>', after)
-    .where('kind', '=', 'primary')
-    .orderBy('seq')
-    .limit(limit)
-    .execute();
+  return ofOrigin(db, origin, after, limit).where('kind', '=', 'primary').execute();
 }
 
 export async function deleteExpiredCells(tx: Tx, cutoff: Cutoff, limit: number): Promise<number> {

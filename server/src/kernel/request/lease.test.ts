@@ -50,14 +50,16 @@ onBothDatabases('the lease of a region', (database) => {
   test('nothing changes without it', async () => {
     const name = uniqueName('group');
     leases = [false];
-    await refused(send('POST', '/v1/groups', { name }), 503, 'UNAVAILABLE');
+    const { message } = await refused(send('POST', '/v1/groups', { name }), 503, 'UNAVAILABLE');
+    assert.match(message, /changes nothing: try again/);
     assert.equal(await groups(name), 0);
   });
 
   test('a request that waits for approval is not acknowledged without it', async () => {
     const vault = await ok(send('POST', '/v1/vaults', { name: uniqueName('vault'), environment: 'production' }), 201);
     leases = [true, false];
-    await refused(send('DELETE', `/v1/vaults/${vault.name}`), 503, 'UNAVAILABLE');
+    const { message } = await refused(send('DELETE', `/v1/vaults/${vault.name}`), 503, 'UNAVAILABLE');
+    assert.match(message, /was made here, but may be lost/, 'it must not say that nothing was changed');
     const stored = service.app.kernel.database.read.selectFrom('approvals').select('approval_id');
     assert.equal((await stored.where('tenant_id', '=', tenant.id).execute()).length, 1, 'it is stored');
   });
