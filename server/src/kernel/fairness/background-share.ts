@@ -38,7 +38,7 @@ async function spareTime(waitMs: number): Promise<void> {
   const until = performance.now() + Math.min(waitMs, WAIT_MAX_MS);
   do {
     const before = performance.eventLoopUtilization();
-    await sleep(WINDOW_MS, undefined, { ref: false });
+    await sleep(WINDOW_MS);
     if (performance.eventLoopUtilization(before).utilization < BUSY) return;
   } while (performance.now() < until);
 }
