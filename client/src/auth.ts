@@ -1,0 +1,123 @@
+import { type DpopKey, DpopProver } from './dpop.ts';
+import { CofferError } from './errors.ts';
+import { type Lease, Renewing } from './renewing.ts';
+import type { Schemas } from './routes.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** How the client proves who it is. */
+export type Auth = (
+  | {
+      /** A personal access token or a session token, or a function that reads the present one. */
+      token: string | (() => MaybePromise<string>);
+    }
+  | {
+      /** A connection, by its client id and client secret. */
+      clientId: string;
+      clientSecret: string | (() => MaybePromise<string>);
+    }
+  | {
+      /** A connection, by the client certificate that the transport shows and nothing else. It can read secrets by path and renew the certificate. */
+      certificate: { clientId: string };
+    }
+  | {
+      /** A workload, by its identity at a cloud or cluster; called again for each login. */
+      workload: { methodId: number; credential: () => MaybePromise<WorkloadCredential> };
+    }
+  | {
+      /** A CI job, by the id_token of its provider; called again for each exchange. */
+      federation: { connection: string | number; idToken: () => MaybePromise<string> };
+    }
+) & {
+  /** The key for DPoP proofs, where the token or the connection is bound to one. */
+  dpop?: DpopKey;
+};
+
+/** The field for the type of the method, such as `{ k8s_token: '…' }`. */
+export type WorkloadCredential = Omit<Schemas['WorkloadLoginInput'], 'method_id'>;
+
+/** Sends a request without credentials, for logins. */
+export type SendPublic = (
+  route: 'POST /workload-identity/login' | 'POST /app-connections/{connection}/federated-token',
+  input: { path?: Record<string, string | number>; body: unknown },
+  authorize: (request: { method: string; url: string }) => Promise<Record<string, string>>,
+) => Promise<{ data: unknown; date: string | null }>;
+
+/** Turns `Auth` into headers, and renews what expires. */
+export class Authenticator {
+  readonly #auth: Auth;
+  readonly #prover: DpopProver | null;
+  readonly #session: Renewing<string> | null;
+
+  constructor(auth: Auth, sendPublic: SendPublic) {
+    this.#auth = auth;
+    this.#prover = auth.dpop === undefined ? null : new DpopProver(auth.dpop);
+    this.#session = sessionOf(auth, sendPublic, (request) => this.#proof(request, null));
+  }
+
+  async headers(request: { method: string; url: string }): Promise<Record<string, string>> {
+    if ('clientId' in this.#auth) {
+      const { clientId, clientSecret } = this.#auth;
+      const secret = typeof clientSecret === 'string' ? clientSecret : await clientSecret();
+      return { 'x-client-id': clientId, 'x-client-secret': secret, ...(await this.#proof(request, null)) };
+    }
+    if ('certificate' in this.#auth) return this.#proof(request, null);
+    const token = await this.#token();
+    const scheme = this.#prover === null ? 'Bearer' : 'DPoP';
+    return { authorization: `${scheme} ${token}`, ...(await this.#proof(request, token)) };
+  }
+
+  /** Whether a request that was refused with 401 has a chance with what `headers` returns next. */
+  retriesAfterRefusal(sent: Record<string, string>, nonce: string | null): boolean {
+    if (this.#prover?.noted(nonce)) return true;
+    const token = sent['authorization']?.split(' ')[1];
+    if (this.#session === null || token === undefined) return false;
+    this.#session.discard(token);
+    return true;
+  }
+
+  async #token(): Promise<string> {
+    if (this.#session !== null) return this.#session.get();
+    const { token } = this.#auth as Extract<Auth, { token: unknown }>;
+    const present = (typeof token === 'string' ? token : await token()).trim();
+    // A line break would end the header.
+    if (!/^[\x21-\x7e]+$/.test(present)) {
+      throw new CofferError('The token is empty or has characters that no token has.', { code: 'INVALID_ARGUMENT' });
+    }
+    return present;
+  }
+
+  async #proof(request: { method: string; url: string }, token: string | null): Promise<Record<string, string>> {
+    return this.#prover === null ? {} : { dpop: await this.#prover.proof(request, token) };
+  }
+}
+
+type Proof = (request: { method: string; url: string }) => Promise<Record<string, string>>;
+
+function sessionOf(auth: Auth, sendPublic: SendPublic, proof: Proof): Renewing<string> | null {
+  if ('workload' in auth) {
+    const { methodId, credential } = auth.workload;
+    return new Renewing(async () => {
+      const body = { method_id: methodId, ...(await credential()) };
+      const { data, date } = await sendPublic('POST /workload-identity/login', { body }, proof);
+      const { cv_jwt, expires_at } = data as Schemas['WorkloadLoginOutput'];
+      return leaseOf(cv_jwt, expires_at, date);
+    });
+  }
+  if ('federation' in auth) {
+    const { connection, idToken } = auth.federation;
+    return new Renewing(async () => {
+      const input = { path: { connection }, body: { id_token: await idToken() } };
+      const { data, date } = await sendPublic('POST /app-connections/{connection}/federated-token', input, proof);
+      const { access_token, expires_at } = data as Schemas['ExchangeFederatedTokenOutput'];
+      return leaseOf(access_token, expires_at, date);
+    });
+  }
+  return null;
+}
+
+/** By the clock of the service where the answer has it, because the clock of this machine may be wrong. */
+function leaseOf(value: string, expiresAt: string, date: string | null): Lease<string> {
+  const answeredAt = Date.parse(date ?? '') || Date.now();
+  return { value, lifeMs: Math.max(0, Date.parse(expiresAt) - answeredAt) };
+}

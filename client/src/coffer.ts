@@ -1,0 +1,93 @@
+import { Audit } from './audit.ts';
+import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
+import { Environments } from './environments.ts';
+import type { Route, RouteInput, RouteOutput } from './routes.ts';
+import { type CacheOptions, SecretCache } from './secret-cache.ts';
+import { Secrets } from './secrets.ts';
+import { Vaults } from './vaults.ts';
+import type { SecretLocation, VersionStore } from './version-store.ts';
+import type { ZeroKnowledgeSecret } from './zero-knowledge.ts';
+
+export interface CofferOptions extends ConnectionOptions {
+  /** Off unless given. */
+  cache?: CacheOptions;
+  /** Remembers the newest versions of zero-knowledge secrets; in memory unless given. */
+  zeroKnowledgeVersions?: VersionStore;
+}
+
+/** A client of one Coffer service. */
+export class Coffer {
+  readonly secrets: Secrets;
+  readonly vaults: Vaults;
+  readonly environments: Environments;
+  readonly audit: Audit;
+  readonly #connection: Connection;
+  #zeroKnowledgeVersions: VersionStore | null;
+
+  constructor({ cache, zeroKnowledgeVersions, ...options }: CofferOptions) {
+    const connection = new Connection(options);
+    const byCertificate = 'certificate' in options.auth ? options.auth.certificate.clientId : null;
+    this.secrets = new Secrets(connection, cache === undefined ? null : new SecretCache(cache), byCertificate);
+    this.vaults = new Vaults(connection);
+    this.environments = new Environments(connection);
+    this.audit = new Audit(connection);
+    this.#connection = connection;
+    this.#zeroKnowledgeVersions = zeroKnowledgeVersions ?? null;
+  }
+
+  /** Calls any endpoint, with the types of the API reference. A change is repeated only if it has an `idempotencyKey`. */
+  call<R extends Route>(route: R, input: RouteInput<R>, options: CallOptions = {}): Promise<RouteOutput<R>> {
+    return this.#connection.call(route, input, options);
+  }
+
+  /** Encrypts a text under a key of the service; the envelope can be stored anywhere. */
+  async encrypt(key: string, plaintext: string, options: CallOptions & { aad?: string } = {}): Promise<string> {
+    const { aad, ...call } = options;
+    const body = { plaintext, ...(aad !== undefined && { aad }) };
+    const route = 'POST /eaas/keys/{name}/encrypt';
+    return (await this.call(route, { path: { name: key }, body }, { ...call, isRead: true })).envelope;
+  }
+
+  async decrypt(key: string, envelope: string, options: CallOptions & { aad?: string } = {}): Promise<string> {
+    const { aad, ...call } = options;
+    const body = { envelope, ...(aad !== undefined && { aad }) };
+    const route = 'POST /eaas/keys/{name}/decrypt';
+    return (await this.call(route, { path: { name: key }, body }, { ...call, isRead: true })).plaintext;
+  }
+
+  /** Seals a value here and stores it in a zero-knowledge vault. Neither the value nor the passphrase leaves this process. */
+  async seal(vault: string, path: string, value: string, secret: ZeroKnowledgeSecret, options: CallOptions = {}) {
+    const client = await this.#zeroKnowledge(secret);
+    const newest = await this.#newestVersion({ vault, path }, options);
+    const version = newest + 1;
+    const envelope = await client.seal(value, { vault, path, version });
+    const stored = await this.secrets.set(vault, path, envelope, { ...options, expectedVersion: newest });
+    await client.written({ vault, path, version });
+    return stored;
+  }
+
+  /** Reads a value of a zero-knowledge vault and opens it here. */
+  async open(vault: string, path: string, secret: ZeroKnowledgeSecret, options: CallOptions = {}): Promise<string> {
+    const client = await this.#zeroKnowledge(secret);
+    const served = await this.secrets.get(vault, path, options);
+    const { value } = await client.open({ value: served.value, version: served.version }, { vault, path });
+    return value;
+  }
+
+  async #newestVersion({ vault, path }: SecretLocation, options: CallOptions): Promise<number> {
+    try {
+      return (await this.secrets.get(vault, path, options)).version;
+    } catch (error) {
+      if ((error as { code?: string }).code === 'SECRET_NOT_FOUND') return 0;
+      throw error;
+    }
+  }
+
+  /** Loaded when it is first used: most programs have no zero-knowledge vault. */
+  async #zeroKnowledge(secret: ZeroKnowledgeSecret) {
+    const { ZeroKnowledgeClient } = await import('./zero-knowledge-client.ts');
+    const { InProcessVersionStore } = await import('./version-store.ts');
+    this.#zeroKnowledgeVersions ??= new InProcessVersionStore();
+    return new ZeroKnowledgeClient(secret, { versions: this.#zeroKnowledgeVersions });
+  }
+}

@@ -1,0 +1,91 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+
+export interface NodeTransportOptions {
+  /** The CA certificates to trust instead of those of the system, in PEM. */
+  ca?: string;
+  /** The client certificate to show and its key, in PEM. Called again for each new connection. */
+  identity?: () => { cert: string; key: string };
+  /** How many bytes an answer may have: 64 MiB unless given. */
+  bytesMax?: number;
+  /** Whether connections stay open for the next request: true unless given. */
+  keepAlive?: boolean;
+}
+
+const BYTES_MAX = 64 * 1024 * 1024;
+
+/** Sends by Node's own HTTP client, which starts faster than `fetch` and can show a client certificate. */
+export function nodeTransport({
+  ca,
+  identity,
+  bytesMax = BYTES_MAX,
+  keepAlive = true,
+}: NodeTransportOptions = {}): Transport {
+  let plain: HttpAgent | null = null;
+  let secure: { agent: HttpsAgent; cert: string | null } | null = null;
+  const agentFor = (url: string): HttpAgent => {
+    if (!url.startsWith('https:')) {
+      plain ??= new HttpAgent({ keepAlive });
+      return plain;
+    }
+    const { cert, key } = identity?.() ?? { cert: null, key: null };
+    if (secure === null || secure.cert !== cert) {
+      // Connections that showed the former certificate end with what they are doing.
+      secure?.agent.destroy();
+      const shown = cert === null ? {} : { cert, key };
+      secure = {
+        agent: new HttpsAgent({ keepAlive, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }), ...shown }),
+        cert,
+      };
+    }
+    return secure.agent;
+  };
+  return (request) => send(request, agentFor(request.url), bytesMax);
+}
+
+function send(
+  { method, url, headers, body, signal }: TransportRequest,
+  agent: HttpAgent,
+  bytesMax: number,
+): Promise<TransportResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
+    method,
+    agent,
+    signal,
+    headers: { ...headers, ...length },
+  });
+  request.once('error', reject);
+  request.once('response', (response: IncomingMessage) => {
+    const chunks: Buffer[] = [];
+    let total = 0;
+    response.on('data', (chunk: Buffer) => {
+      total += chunk.length;
+      if (total > bytesMax) request.destroy(new Error('the answer is too large'));
+      else chunks.push(chunk);
+    });
+    response.once('error', reject);
+    response.once('close', () => {
+      // After the end this has no effect any more.
+      reject(new Error('the answer was cut'));
+    });
+    response.once('end', () => {
+      if (!response.complete) return;
+      const text = Buffer.concat(chunks).toString('utf8');
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: { get: (name) => headerOf(response, name) },
+        text: async () => text,
+      });
+    });
+  });
+  request.end(body);
+  return promise;
+}
+
+function headerOf(response: IncomingMessage, name: string): string | null {
+  const value = response.headers[name.toLowerCase()];
+  return Array.isArray(value) ? value.join(', ') : (value ?? null);
+}

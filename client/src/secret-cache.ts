@@ -1,0 +1,74 @@
+import { CofferError } from './errors.ts';
+import type { Secret } from './secret.ts';
+
+export interface CacheOptions {
+  /** How long a value is served without asking the service. */
+  maxAgeMs: number;
+  /** How many secrets are kept: 1,024 unless given. The one not used for longest leaves first. */
+  entries?: number;
+  /** If the service cannot be reached, a value up to this age is served. Never unless given, and never after a refusal. */
+  staleIfErrorMs?: number;
+}
+
+const ENTRIES = 1024;
+
+interface Kept {
+  secret: Secret;
+  readAt: number;
+}
+
+/** Keeps secrets that were read, in this process only. */
+export class SecretCache {
+  readonly #maxAgeMs: number;
+  readonly #entries: number;
+  readonly #staleIfErrorMs: number;
+  readonly #now: () => number;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor({ maxAgeMs, entries = ENTRIES, staleIfErrorMs = 0 }: CacheOptions, now = () => performance.now()) {
+    this.#maxAgeMs = maxAgeMs;
+    this.#entries = entries;
+    this.#staleIfErrorMs = staleIfErrorMs;
+    this.#now = now;
+  }
+
+  async get(key: string, read: () => Promise<Secret>): Promise<Secret> {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && this.#now() - kept.readAt < this.#maxAgeMs) {
+      this.#keep(key, kept);
+      return kept.secret;
+    }
+    try {
+      const readAt = this.#now();
+      const secret = await read();
+      this.#keep(key, { secret, readAt });
+      return secret;
+    } catch (error) {
+      if (kept !== undefined && isUnreachable(error) && this.#now() - kept.readAt < this.#staleIfErrorMs) {
+        return kept.secret;
+      }
+      // Whoever may not read it any more, or not at this moment, does not get it from here either.
+      if (!isUnreachable(error)) this.#kept.delete(key);
+      throw error;
+    }
+  }
+
+  /** Forgets what begins so: a vault, or one secret in all its versions. */
+  forget(prefix: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > this.#entries && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+/** There was no decision: no answer, or the service could not work. */
+function isUnreachable(error: unknown): boolean {
+  return (
+    error instanceof CofferError && (error.status === 0 || error.status >= 500) && error.code !== 'INVALID_ARGUMENT'
+  );
+}

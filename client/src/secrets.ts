@@ -1,0 +1,219 @@
+import { type CallOptions, type Connection, sleep } from './connection.ts';
+import { pages } from './pages.ts';
+import { parseReference, valueAt } from './reference.ts';
+import type { Schemas } from './routes.ts';
+import { Secret } from './secret.ts';
+import type { SecretCache } from './secret-cache.ts';
+
+export interface ListOptions extends CallOptions {
+  prefix?: string;
+  tags?: string[];
+  type?: string;
+  /** Soft-deleted secrets, which can be restored, instead of the others. */
+  deleted?: boolean;
+}
+
+export type SetOptions = CallOptions &
+  Omit<Schemas['CreateSecretInput'], 'path' | 'value'> & {
+    /** Fails unless this is still the newest version; 0 stands for a secret that does not exist yet. */
+    expectedVersion?: number;
+  };
+
+export interface WatchOptions extends CallOptions {
+  prefix?: string;
+  /** 10 seconds unless given. */
+  intervalMs?: number;
+  /** Versions by path that are known already, so that only what differs from them is told. Otherwise everything is told first. */
+  known?: Readonly<Record<string, number>>;
+}
+
+export interface SecretChange {
+  path: string;
+  /** The newest version, or null if the secret is gone. */
+  version: number | null;
+}
+
+const WATCH_INTERVAL_MS = 10_000;
+const PAGE = 1000;
+
+/** The secrets of vaults. */
+export class Secrets {
+  readonly #connection: Connection;
+  readonly #cache: SecretCache | null;
+  /** The connection whose certificate is the only credential, or null. */
+  readonly #byCertificate: string | null;
+
+  constructor(connection: Connection, cache: SecretCache | null, byCertificate: string | null) {
+    this.#connection = connection;
+    this.#cache = cache;
+    this.#byCertificate = byCertificate;
+  }
+
+  /** Reads a secret with its value: the newest version unless one is named. */
+  async get(vault: string, path: string, options: CallOptions & { version?: number } = {}): Promise<Secret> {
+    const { version, ...call } = options;
+    const read = async () => new Secret(await this.#read(vault, path, version, call));
+    return this.#cache === null ? read() : this.#cache.get(`${vault}/${path}?${version ?? ''}`, read);
+  }
+
+  #read(vault: string, path: string, version: number | undefined, call: CallOptions) {
+    // The route that a certificate alone opens has the newest versions only.
+    if (this.#byCertificate !== null && version === undefined) {
+      const client_id = this.#byCertificate;
+      const route = 'GET /app-connections/fetch/{client_id}/{vault}/{secret}';
+      return this.#connection.call(route, { path: { client_id, vault, secret: path } }, call);
+    }
+    const query = version === undefined ? {} : { version };
+    return this.#connection.call('GET /v1/vaults/{vault}/secrets/{path}', { path: { vault, path }, query }, call);
+  }
+
+  /** The value that `coffer://vault/path?version=3#/field` names. */
+  async resolve(reference: string, options: CallOptions = {}): Promise<string> {
+    const { vault, path, version, pointer } = parseReference(reference);
+    const { value } = await this.get(vault, path, { ...options, ...(version !== undefined && { version }) });
+    return pointer === undefined ? value : valueAt(value, pointer, `${vault}/${path}`);
+  }
+
+  /** Everything about the secrets of a vault but their values, page by page as it is consumed. */
+  async *list(vault: string, options: ListOptions = {}): AsyncGenerator<Schemas['ListedSecret']> {
+    const { signal, timeoutMs, ...query } = options;
+    const call = callOf({ signal, timeoutMs });
+    const input = { path: { vault }, query: { ...query, limit: PAGE } };
+    for await (const page of pages(this.#connection, 'GET /v1/vaults/{vault}/secrets', input, call)) {
+      yield* page.secrets;
+    }
+  }
+
+  /** Every secret under a prefix that the caller may read, with values. */
+  async getAll(vault: string, options: CallOptions & { prefix?: string } = {}): Promise<Schemas['AggregatedSecret'][]> {
+    const { prefix, ...call } = options;
+    const all: Schemas['AggregatedSecret'][] = [];
+    const input = { path: { vault }, query: { prefix } };
+    for await (const page of pages(this.#connection, 'GET /v1/vaults/{vault}/aggregate', input, call)) {
+      all.push(...page.secrets);
+    }
+    return all;
+  }
+
+  /** Creates a secret, or writes a new version of an existing one. */
+  async set(
+    vault: string,
+    path: string,
+    value: string,
+    { signal, timeoutMs, idempotencyKey, expectedVersion, ...fields }: SetOptions = {},
+  ): Promise<Schemas['Secret']> {
+    const call = callOf({ signal, timeoutMs });
+    const key = idempotencyKey ?? crypto.randomUUID();
+    this.#cache?.forget(`${vault}/${path}?`);
+    if (expectedVersion === undefined || expectedVersion === 0) {
+      try {
+        return await this.#connection.call(
+          'POST /v1/vaults/{vault}/secrets',
+          { path: { vault }, body: { path, value, ...fields } },
+          { ...call, idempotencyKey: key },
+        );
+      } catch (error) {
+        const { code } = error as { code?: string };
+        if (expectedVersion === 0 || code !== 'SECRET_ALREADY_EXISTS') throw error;
+      }
+    }
+    const { metadata } = fields;
+    return this.#connection.call(
+      'PUT /v1/vaults/{vault}/secrets/{path}',
+      {
+        path: { vault, path },
+        body: {
+          value,
+          ...(metadata !== undefined && { metadata }),
+          ...(expectedVersion !== undefined && { expected_version: expectedVersion }),
+        },
+      },
+      // Another request than the first one, so it has another key.
+      { ...call, idempotencyKey: `${key}-update` },
+    );
+  }
+
+  async rotate(vault: string, path: string, options: CallOptions & Schemas['RotateSecretInput'] = {}) {
+    const { signal, timeoutMs, idempotencyKey, ...body } = options;
+    this.#cache?.forget(`${vault}/${path}?`);
+    return this.#connection.call(
+      'POST /v1/vaults/{vault}/secrets/{path}/rotate',
+      { path: { vault, path }, body },
+      { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+    );
+  }
+
+  async rollback(vault: string, path: string, toVersion: number, options: CallOptions & { reason?: string } = {}) {
+    const { signal, timeoutMs, idempotencyKey, reason } = options;
+    this.#cache?.forget(`${vault}/${path}?`);
+    return this.#connection.call(
+      'POST /v1/vaults/{vault}/secrets/{path}/rollback',
+      { path: { vault, path }, body: { to_version: toVersion, ...(reason !== undefined && { reason }) } },
+      { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+    );
+  }
+
+  /** The versions of a secret, newest first: who changed it, when and why. */
+  async *versions(vault: string, path: string, options: CallOptions = {}): AsyncGenerator<Schemas['SecretVersion']> {
+    const route = 'GET /v1/vaults/{vault}/secrets/{path}/versions';
+    for await (const page of pages(this.#connection, route, { path: { vault, path } }, options)) yield* page.versions;
+  }
+
+  async delete(vault: string, path: string, options: CallOptions = {}) {
+    this.#cache?.forget(`${vault}/${path}?`);
+    return this.#connection.call(
+      'DELETE /v1/vaults/{vault}/secrets/{path}',
+      { path: { vault, path } },
+      { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() },
+    );
+  }
+
+  /**
+   * Tells which secrets changed, until the signal says stop. It asks for versions, not for values, so that watching is no reading in the audit log.
+   * A failure ends it, except that the service cannot be reached: then it goes on asking.
+   */
+  async *watch(vault: string, options: WatchOptions = {}): AsyncGenerator<SecretChange> {
+    const { prefix, intervalMs = WATCH_INTERVAL_MS, known = {}, signal, timeoutMs } = options;
+    const versions = new Map(Object.entries(known));
+    for (;;) {
+      const seen = new Map<string, number>();
+      let isWhole = true;
+      try {
+        const listing = { ...callOf({ signal, timeoutMs }), ...(prefix !== undefined && { prefix }) };
+        for await (const { path, version } of this.list(vault, listing)) seen.set(path, version);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        isWhole = false;
+      }
+      if (isWhole) yield* differences(versions, seen);
+      await sleep(intervalMs * (0.9 + 0.2 * Math.random()), signal);
+    }
+  }
+}
+
+function* differences(versions: Map<string, number>, seen: ReadonlyMap<string, number>): Generator<SecretChange> {
+  for (const [path, version] of seen) {
+    if (versions.get(path) === version) continue;
+    versions.set(path, version);
+    yield { path, version };
+  }
+  for (const path of [...versions.keys()]) {
+    if (seen.has(path)) continue;
+    versions.delete(path);
+    yield { path, version: null };
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  const { code, status = 0 } = error as { code?: string; status?: number };
+  return code === 'NO_ANSWER' || code === 'TIMED_OUT' || status === 429 || status >= 500;
+}
+
+interface MaybeCall {
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+}
+
+function callOf({ signal, timeoutMs }: MaybeCall): CallOptions {
+  return { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
+}
