@@ -8,6 +8,10 @@ type MaybePromise<T> = T | Promise<T>;
 /** How the client proves who it is. */
 export type Auth = (
   | {
+      /** Nobody, for what anyone may call, such as a login. */
+      anonymous: true;
+    }
+  | {
       /** A personal access token or a session token, or a function that reads the present one. */
       token: string | (() => MaybePromise<string>);
     }
@@ -61,7 +65,7 @@ export class Authenticator {
       const secret = typeof clientSecret === 'string' ? clientSecret : await clientSecret();
       return { 'x-client-id': clientId, 'x-client-secret': secret, ...(await this.#proof(request, null)) };
     }
-    if ('certificate' in this.#auth) return this.#proof(request, null);
+    if ('certificate' in this.#auth || 'anonymous' in this.#auth) return this.#proof(request, null);
     const token = await this.#token();
     const scheme = this.#prover === null ? 'Bearer' : 'DPoP';
     return { authorization: `${scheme} ${token}`, ...(await this.#proof(request, token)) };

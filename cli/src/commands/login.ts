@@ -1,0 +1,172 @@
+import type { Command } from 'commander';
+import { Coffer } from '../../../client/src/coffer.ts';
+import { CofferError } from '../../../client/src/errors.ts';
+import { readCredential } from '../../../client/src/node/files.ts';
+import { nodeTransport } from '../../../client/src/node/transport.ts';
+import { baseOf } from '../../../client/src/regions.ts';
+import { CommandError, EXIT } from '../failure.ts';
+import { ago, note, print, printJson, printTable } from '../output.ts';
+import { type Profile, readProfiles, writeProfiles } from '../profiles.ts';
+import { findProject } from '../project.ts';
+import { ask, askHidden, isInteractive, readStandardInput } from '../prompt.ts';
+import { clientOf, env, type GlobalOptions, settingsOf, USER_AGENT } from '../settings.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:7400';
+
+export function register(program: Command): void {
+  program
+    .command('login')
+    .description('Log in with e-mail address and password, or with a token, and keep the session in a profile')
+    .option('--email <address>', 'who you are')
+    .option('--token', 'read a personal access token from standard input or a prompt instead')
+    .action((options: LoginOptions, command: Command) => logIn(options, command))
+    .addHelpText(
+      'after',
+      `
+The session is stored in a file that only you can read (profiles.json in ~/.config/coffer, or COFFER_CONFIG_DIR). A password is always asked for;
+scripts use a token: coffer login --token < file, or COFFER_URL and COFFER_TOKEN without logging in.`,
+    );
+  program
+    .command('logout')
+    .description('End the session at the service and forget it')
+    .action((_, command) => logOut(command));
+  program
+    .command('whoami')
+    .description('Show who you are, and where')
+    .action((_, command) => whoAmI(command));
+  const profiles = program.command('profiles').description('List the services that you are logged in to');
+  profiles.command('list', { isDefault: true }).action((_, command) => listProfiles(command));
+  profiles
+    .command('use <name>')
+    .description('Choose the profile that is used unless another one is named')
+    .action((name: string) => useProfile(name));
+}
+
+interface LoginOptions {
+  email?: string;
+  token?: boolean;
+}
+
+async function logIn({ email, token }: LoginOptions, command: Command): Promise<void> {
+  const options = command.optsWithGlobals<GlobalOptions>();
+  const all = readProfiles();
+  const name = options.profile ?? env('COFFER_PROFILE') ?? all.current;
+  const url = baseOf(await urlFor(options, all.profiles[name]?.url));
+  const caFile = options.caFile ?? env('COFFER_CA_FILE') ?? null;
+  const session = token === true ? await sessionByToken(url, caFile) : await sessionByPassword(url, caFile, email);
+  const profile: Profile = { url, ...session, ...(caFile !== null && { ca_file: caFile }) };
+  const first = Object.keys(all.profiles).length === 0;
+  writeProfiles({ current: first ? name : all.current, profiles: { ...all.profiles, [name]: profile } });
+  const { user, tenant } = await clientOf({ url, auth: { token: session.token }, caFile }).call('GET /auth/me', {});
+  if (options.json === true)
+    return printJson({ profile: name, url, user, tenant, expires_at: session.expires_at ?? null });
+  note(`Logged in to ${url} as ${user.email} (${user.role} of ${tenant.name}).`);
+  if (!first && all.current !== name)
+    note(`The current profile is still ${all.current}. To change that: coffer profiles use ${name}`);
+}
+
+async function urlFor({ url }: GlobalOptions, known: string | undefined): Promise<string> {
+  const given = url ?? env('COFFER_URL');
+  if (given !== undefined) return given;
+  const suggested = findProject()?.project.url ?? known ?? DEFAULT_URL;
+  // A project file may be somebody else's, so a person looks at the address before a password goes there.
+  if (!isInteractive()) throw new CommandError('Which service? Give --url, or set COFFER_URL.');
+  return ask('Address of the service', suggested);
+}
+
+async function sessionByToken(
+  url: string,
+  caFile: string | null,
+): Promise<Pick<Profile, 'token' | 'expires_at' | 'email'>> {
+  const typed = process.stdin.isTTY === true ? await askHidden('Token') : await readStandardInput();
+  const token = typed.trim();
+  const { credential, user } = await clientOf({ url, auth: { token }, caFile }).call('GET /auth/me', {});
+  return { token, expires_at: credential.expires_at, email: user.email };
+}
+
+async function sessionByPassword(url: string, caFile: string | null, given: string | undefined) {
+  if (!isInteractive())
+    throw new CommandError('A password is asked for on a terminal. In a script use coffer login --token < FILE.');
+  const email = given ?? (await ask('E-mail address'));
+  const password = await askHidden('Password');
+  const ca = caFile === null ? {} : { ca: readCredential(caFile) };
+  const coffer = new Coffer({ url, auth: { anonymous: true }, userAgent: USER_AGENT, transport: nodeTransport(ca) });
+  const attempt = (otp?: string) =>
+    coffer.call('POST /auth/login', { body: { email, password, ...(otp !== undefined && { otp }) } });
+  const { token, expires_at } = await attempt().catch(async (error: unknown) => {
+    if (!(error instanceof CofferError) || error.code !== 'MFA_REQUIRED') throw error;
+    return attempt(await ask('Code of your second factor'));
+  });
+  return { token, expires_at, email };
+}
+
+async function logOut(command: Command): Promise<void> {
+  const options = command.optsWithGlobals<GlobalOptions>();
+  const all = readProfiles();
+  const name = options.profile ?? env('COFFER_PROFILE') ?? all.current;
+  const profile = all.profiles[name];
+  if (profile === undefined) throw new CommandError(`There is no profile named ${name}.`);
+  const { [name]: _, ...rest } = all.profiles;
+  const [next = 'default'] = Object.keys(rest);
+  writeProfiles({ current: all.current === name ? next : all.current, profiles: rest });
+  try {
+    const caFile = profile.ca_file ?? null;
+    await clientOf({ url: profile.url, auth: { token: profile.token }, caFile }).call('POST /auth/logout', {});
+    note(`Logged out of ${profile.url}.`);
+  } catch (error) {
+    if (!(error instanceof CofferError)) throw error;
+    // A personal access token is no session, and an ended one is none any more.
+    if (error.status === 401 || error.status === 403)
+      return note(`Forgot the profile ${name}. A personal access token stays valid: coffer tokens revoke ends it.`);
+    throw new CommandError(
+      `The profile ${name} is forgotten, but the service did not end the session: ${error.message}`,
+      EXIT.remote,
+    );
+  }
+}
+
+async function whoAmI(command: Command): Promise<void> {
+  const settings = settingsOf(command);
+  const me = await clientOf(settings).call('GET /auth/me', {});
+  const { json } = command.optsWithGlobals<GlobalOptions>();
+  if (json === true) return printJson({ url: settings.url, ...me });
+  const { user, tenant, credential, warnings } = me;
+  print(`${user.email}, ${user.role} of ${tenant.name} (plan ${tenant.plan})`);
+  print(`at ${settings.url}, by ${settings.source}: ${credential.kind}, expires ${ago(credential.expires_at)}`);
+  for (const warning of warnings) note(`Warning: ${warning.message}`);
+}
+
+function listProfiles(command: Command): void {
+  const { current, profiles } = readProfiles();
+  const rows = Object.entries(profiles).map(([name, { url, email, expires_at }]) => ({
+    name,
+    url,
+    email: email ?? null,
+    expires_at: expires_at ?? null,
+    current: name === current,
+  }));
+  if (command.optsWithGlobals<GlobalOptions>().json === true) {
+    printJson(rows);
+    return;
+  }
+  printTable(
+    rows,
+    [
+      { title: '', of: (row) => (row.current ? '*' : '') },
+      { title: 'PROFILE', of: (row) => row.name },
+      { title: 'SERVICE', of: (row) => row.url, isFlexible: true },
+      { title: 'WHO', of: (row) => row.email, isFlexible: true },
+      { title: 'EXPIRES', of: (row) => ago(row.expires_at) },
+    ],
+    'You are not logged in anywhere. Log in: coffer login',
+  );
+}
+
+function useProfile(name: string): void {
+  const all = readProfiles();
+  if (all.profiles[name] === undefined) {
+    throw new CommandError(`There is no profile named ${name}. coffer profiles lists them.`, EXIT.notFound);
+  }
+  writeProfiles({ ...all, current: name });
+  note(`From now on ${name} is used.`);
+}

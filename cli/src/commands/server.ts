@@ -1,0 +1,206 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  acceptClock,
+  acceptRows,
+  allowPurge,
+  backup,
+  breakGlassApprove,
+  breakGlassCancel,
+  breakGlassMakeOwner,
+  breakGlassResetMfa,
+  bringUpToDate,
+  copyTo,
+  explainFailure,
+  hardenProcess,
+  loadConfig,
+  newAdminToken,
+  planMigration,
+  rekey,
+  restore,
+  STANDARD_OUTPUT,
+  verifyBackup,
+  verifyInstallation,
+} from '../../../server/src/operator/index.ts';
+
+const EXIT_FAILED = 1;
+
+export { explainFailure as explain };
+
+/** Commands for the installation on this machine. Only this file loads the service's code. */
+export function register(program: Command): void {
+  hardenProcess();
+  // These commands write keys and tokens, which other users must never be able to read, not even for a moment.
+  process.umask(0o077);
+  const server = program
+    .command('server')
+    .description('Administer an installation on its own machine')
+    .addHelpText('after', '\nThe commands read the same CV_ environment variables as the service.');
+
+  server
+    .command('rekey')
+    .description('Replace the root key and every key under it, without changing secret values')
+    .option('--revoke-tokens', 'revoke every token and session that was issued before')
+    .action((options: { revokeTokens?: boolean }) => print(rekey(loadConfig(process.env), options)))
+    .addHelpText(
+      'after',
+      `
+Stop the service first, on every node. With the provider "file" a new key is created. With "env" and "passphrase" give the new one in
+CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, in addition to the current settings. An interrupted rekey
+either changed nothing or is completed by the next start. If someone may have had the old key and a copy of the database, use
+--revoke-tokens, and also change all secrets and second factors, because they may know them.`,
+    );
+  server
+    .command('migrate')
+    .description('Apply pending schema migrations to the database')
+    .option('--plan', 'only say what would be done')
+    .action(({ plan = false }: { plan?: boolean }) =>
+      print((plan ? planMigration : bringUpToDate)(loadConfig(process.env))),
+    );
+  operatorCommand(
+    server,
+    'new-admin-token',
+    'Create a token for the first owner, to replace a lost one',
+    newAdminToken,
+  );
+
+  operatorCommand(
+    server,
+    'accept-clock',
+    'Accept the current clock although records with later times exist',
+    acceptClock,
+  ).addHelpText(
+    'after',
+    `
+While the clock is behind the newest record, no job removes expired data. Use this once the clock is correct, if it was ahead before.`,
+  );
+
+  argumentCommand(server, 'allow-purge', '<job>', 'Let a job remove more than its limit, once', allowPurge).addHelpText(
+    'after',
+    `
+A job that would remove more than a tenth of the existing data removes nothing, and logs what it found. Make sure that the clock is correct and
+that so much has really expired; then this lets the job run once within a day.`,
+  );
+  argumentCommand(
+    server,
+    'authenticate-rows',
+    '<tenant>',
+    'Accept the rows of a tenant whose audit log was changed before an upgrade',
+    acceptRows,
+  );
+  const breakGlass = server
+    .command('break-glass')
+    .description('Emergency actions that bypass the approvals of a tenant')
+    .addHelpText(
+      'after',
+      `
+Each use is recorded in the audit log of the tenant, shown to each of its admins in GET /auth/me, and counted in the metric
+cv_break_glass_uses. With SQLite stop the service first.`,
+    );
+  argumentCommand(
+    breakGlass,
+    'approve',
+    '<approval>',
+    'Complete an approval that nobody can decide',
+    breakGlassApprove,
+  );
+  argumentCommand(breakGlass, 'cancel', '<approval>', 'Cancel an approval that nobody can decide', breakGlassCancel);
+  argumentCommand(
+    breakGlass,
+    'reset-mfa',
+    '<user>',
+    'Remove the second factor of a user who lost it',
+    breakGlassResetMfa,
+  );
+  argumentCommand(breakGlass, 'make-owner', '<user>', 'Make a user an owner of their tenant', breakGlassMakeOwner);
+
+  server
+    .command('verify')
+    .description('Verify every audit log, and every row that decides access or holds a secret')
+    .option('--checkpoint <file...>', 'also compare the logs with checkpoints stored elsewhere')
+    .addHelpText(
+      'after',
+      '\nWith SQLite stop the service first, or use GET /v1/audit/verify instead. The exit code is 1 if verification fails.',
+    )
+    .action(async ({ checkpoint = [] }: { checkpoint?: string[] }) => {
+      const { report, isValid } = await verifyInstallation(loadConfig(process.env), checkpoint);
+      process.stdout.write(`${report}\n`);
+      if (!isValid) process.exitCode = EXIT_FAILED;
+    });
+  server
+    .command('backup <target>')
+    .description('Write everything into one encrypted file, while the service keeps running')
+    .option(
+      '--keep <number>',
+      'in a folder: remove older backups of this installation, so that so many remain',
+      countOf,
+    )
+    .option('--verify', 'write nothing; restore the backup in the file on trial, and verify what it contains')
+    .action(async (target: string, { keep, verify = false }: { keep?: number; verify?: boolean }) => {
+      const config = loadConfig(process.env);
+      if (verify) return print(verifyBackup(config, target));
+      const said = await backup(config, target, keep === undefined ? {} : { keep });
+      // Standard output has the backup.
+      (target === STANDARD_OUTPUT ? process.stderr : process.stdout).write(`${said}\n`);
+    })
+    .addHelpText(
+      'after',
+      `
+The target is a file that does not exist yet, a folder, in which the backup is named by its time, or "-" for standard output. A backup can
+be restored only with the current root key: store that key too, separately. --verify needs as much room for temporary files as the
+database takes.`,
+    );
+  server
+    .command('restore <file>')
+    .description('Restore a backup, of SQLite or PostgreSQL, into an empty data folder or database')
+    .option('--revoke-tokens', 'revoke every token and session that was issued before the backup')
+    .action((file: string, options: { revokeTokens?: boolean }) =>
+      print(restore(loadConfig(process.env), file, options)),
+    )
+    .addHelpText(
+      'after',
+      '\nGive the root key with the same settings as for the service; with the provider "file", put it into the data folder first.',
+    );
+
+  server
+    .command('copy')
+    .description('Copy everything into an empty PostgreSQL database, with the service stopped')
+    .requiredOption('--to <url>', 'the database: postgres://user@host:5432/name')
+    .action(({ to }: { to: string }) => print(copyTo(loadConfig(process.env), to)))
+    .addHelpText(
+      'after',
+      `
+It counts the rows of every table, verifies every audit log and every row that decides access or holds a secret, and decrypts a sample of values before the copy
+can be started. The source is not changed. An interrupted copy can be run again. Give the password in PGPASSWORD rather than in the
+URL: other users of the machine can see command lines.`,
+    );
+}
+
+type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;
+
+function argumentCommand(of: Command, name: string, argument: string, description: string, act: ActWithArgument) {
+  return of
+    .command(`${name} ${argument}`)
+    .description(description)
+    .action((given: string) => print(act(loadConfig(process.env), given)));
+}
+
+function operatorCommand(
+  server: Command,
+  name: string,
+  description: string,
+  act: (config: ReturnType<typeof loadConfig>) => Promise<string>,
+) {
+  return server
+    .command(name)
+    .description(description)
+    .action(() => print(act(loadConfig(process.env))));
+}
+
+function countOf(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number from 1.');
+}
+
+async function print(said: Promise<string>): Promise<void> {
+  process.stdout.write(`${await said}\n`);
+}

@@ -1,0 +1,96 @@
+import { printable } from './printable.ts';
+
+export interface Column<T> {
+  title: string;
+  of(row: T): string | number | null | undefined;
+  /** Cut first if the terminal is too narrow. */
+  isFlexible?: boolean;
+  /** At the right edge of its column. */
+  isNumber?: boolean;
+}
+
+const GAP = '  ';
+const FLEXIBLE_MIN = 12;
+
+/** Whether colours are wanted: on a terminal, unless NO_COLOR says otherwise. */
+function hasColours(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb';
+}
+
+const paint =
+  (code: number) =>
+  (text: string, stream: NodeJS.WriteStream = process.stdout) =>
+    hasColours(stream) ? `\u001b[${code}m${text}\u001b[0m` : text;
+export const bold = paint(1);
+export const dim = paint(2);
+export const red = paint(31);
+export const green = paint(32);
+export const yellow = paint(33);
+
+/** For scripts: one JSON document. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${printable(text)}\n`);
+}
+
+/** For people: what happened, where standard output may belong to a script. */
+export function note(text: string): void {
+  process.stderr.write(`${printable(text)}\n`);
+}
+
+/** A table that fits the terminal. Elsewhere nothing is cut. */
+export function printTable<T>(rows: readonly T[], columns: readonly Column<T>[], empty: string): void {
+  if (rows.length === 0) {
+    note(empty);
+    return;
+  }
+  const cells = rows.map((row) => columns.map(({ of }) => printable(String(of(row) ?? '')).replaceAll(/[\n\t]/g, ' ')));
+  const widths = columns.map(({ title }, i) => Math.max(title.length, ...cells.map((line) => line[i]?.length ?? 0)));
+  if (process.stdout.isTTY === true) fit(widths, columns, process.stdout.columns);
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, i) => padded(text, widths[i] ?? 0, columns[i]?.isNumber === true, i === columns.length - 1))
+      .join(GAP)
+      .trimEnd();
+  process.stdout.write(`${bold(line(columns.map(({ title }) => title)))}\n`);
+  for (const texts of cells) process.stdout.write(`${line(texts)}\n`);
+}
+
+/** Narrows the widest flexible columns until the line fits. */
+function fit<T>(widths: number[], columns: readonly Column<T>[], available: number): void {
+  const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+  while (total() > available) {
+    const flexible = columns.flatMap(({ isFlexible }, i) => (isFlexible === true ? [i] : []));
+    const widest = flexible.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
+    if (widest === undefined || (widths[widest] ?? 0) <= FLEXIBLE_MIN) return;
+    widths[widest] = Math.max(FLEXIBLE_MIN, (widths[widest] ?? 0) - (total() - available));
+  }
+}
+
+function padded(text: string, width: number, isNumber: boolean, isLast: boolean): string {
+  const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text;
+  if (isNumber) return cut.padStart(width);
+  return isLast ? cut : cut.padEnd(width);
+}
+
+/** How long ago, or in how long, in the largest unit that fits. */
+export function ago(timestamp: string | null | undefined, now: number = Date.now()): string {
+  if (timestamp == null) return '';
+  const seconds = Math.round((now - Date.parse(timestamp)) / 1000);
+  const [count, unit] = inUnit(Math.abs(seconds));
+  const text = `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return seconds >= 0 ? `${text} ago` : `in ${text}`;
+}
+
+function inUnit(seconds: number): [number, string] {
+  for (const [length, unit] of UNITS) if (seconds >= length) return [Math.floor(seconds / length), unit];
+  return [seconds, 'second'];
+}
+const UNITS: readonly [number, string][] = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+];

@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import type { Auth } from '../../client/src/auth.ts';
+import { Coffer } from '../../client/src/coffer.ts';
+import { readCredential } from '../../client/src/node/files.ts';
+import { nodeTransport } from '../../client/src/node/transport.ts';
+import { baseOf } from '../../client/src/regions.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { CommandError, EXIT } from './failure.ts';
+import { machineAuth } from './machine-auth.ts';
+import { type Profile, readProfiles } from './profiles.ts';
+import { findProject, type Project } from './project.ts';
+
+/** The options that every verb takes. */
+export interface GlobalOptions {
+  profile?: string;
+  url?: string;
+  caFile?: string;
+  json?: boolean;
+}
+
+/** Which service is meant, and who is asking. */
+export interface Settings {
+  url: string;
+  auth: Auth;
+  caFile: string | null;
+  project: Project;
+  /** Where the credential comes from, in words. */
+  source: string;
+}
+
+export const USER_AGENT = `coffer-cli/${packageJson.version}`;
+
+/**
+ * In this order: options, environment, `.coffer.yaml`, profile. A credential is only ever sent to the service it belongs to: a project file, which
+ * may be somebody else's, chooses among the services that are known here and cannot name a new one for a credential of the environment.
+ */
+export function settingsOf(command: Command): Settings {
+  const options = command.optsWithGlobals<GlobalOptions>();
+  const { project = {}, file = '' } = findProject() ?? {};
+  const { current, profiles } = readProfiles();
+  const chosen = options.profile ?? env('COFFER_PROFILE');
+  if (chosen !== undefined && profiles[chosen] === undefined) {
+    throw new CommandError(`There is no profile named ${chosen}. Create it: coffer login --profile ${chosen}`);
+  }
+  const given = options.url ?? env('COFFER_URL');
+  const wanted = normalized(given ?? project.url);
+  const profile = chosenProfile(profiles, chosen ?? null, current, wanted);
+  const caFile = options.caFile ?? env('COFFER_CA_FILE') ?? profile?.ca_file ?? null;
+
+  const machine = machineAuth(process.env);
+  if (machine !== null) {
+    const isFromProject = given === undefined && project.url !== undefined && profile === null;
+    if (isFromProject) {
+      throw new CommandError(
+        `${file} names ${project.url}, which you have never logged in to. If the credential in ${machine.source} belongs to it, set COFFER_URL too.`,
+      );
+    }
+    const url = wanted ?? profile?.url;
+    if (url === undefined)
+      throw new CommandError(`Set COFFER_URL: ${machine.source} alone does not say which service.`);
+    return { url, auth: machine.auth, caFile, project, source: machine.source };
+  }
+  if (profile === null) {
+    const where = wanted === undefined ? '' : ` --url ${wanted}`;
+    throw new CommandError(
+      `You are not logged in${wanted === undefined ? '' : ` to ${wanted}`}. Log in: coffer login${where}`,
+      EXIT.refused,
+    );
+  }
+  if (profile.expires_at !== undefined && Date.parse(profile.expires_at) < Date.now()) {
+    throw new CommandError('Your session has ended. Log in again: coffer login', EXIT.refused);
+  }
+  return { url: profile.url, auth: { token: profile.token }, caFile, project, source: 'the profile' };
+}
+
+/** The profile that is named, or the one for the service that is meant, or the current one. */
+function chosenProfile(
+  profiles: Readonly<Record<string, Profile>>,
+  chosen: string | null,
+  current: string,
+  url: string | undefined,
+): Profile | null {
+  const named = profiles[chosen ?? current] ?? null;
+  if (url === undefined || named?.url === url) return named;
+  if (chosen !== null) {
+    throw new CommandError(`The profile ${chosen} is for ${named?.url}, not for ${url}. Leave one of them out.`);
+  }
+  return Object.values(profiles).find((profile) => profile.url === url) ?? null;
+}
+
+function normalized(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : baseOf(url);
+}
+
+/** An empty variable counts as none. */
+export function env(name: string): string | undefined {
+  return process.env[name] || undefined;
+}
+
+export function clientOf({ url, auth, caFile }: Pick<Settings, 'url' | 'auth' | 'caFile'>): Coffer {
+  const ca = caFile === null ? {} : { ca: readCredential(caFile) };
+  return new Coffer({ url, auth, userAgent: USER_AGENT, transport: nodeTransport({ ...ca, keepAlive: false }) });
+}
+
+/** The vault that is meant: `--vault`, COFFER_VAULT or the project's. */
+export function vaultOf(settings: Settings, option: string | undefined): string {
+  const vault = option ?? env('COFFER_VAULT') ?? settings.project.vault;
+  if (vault === undefined)
+    throw new CommandError('Which vault? Give --vault NAME, or choose one for the project: coffer init');
+  return vault;
+}
