@@ -92,6 +92,11 @@ function normalized(url: string | undefined): string | undefined {
   return url === undefined ? undefined : baseOf(url);
 }
 
+/** Whether a script reads the output. */
+export function wantsJson(command: Command): boolean {
+  return command.optsWithGlobals<GlobalOptions>().json === true;
+}
+
 /** An empty variable counts as none. */
 export function env(name: string): string | undefined {
   return process.env[name] || undefined;

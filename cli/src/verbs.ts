@@ -20,6 +20,38 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'List and choose the services that you are logged in to',
     load: () => import('./commands/login.ts'),
   },
+  init: {
+    summary: 'Choose the vault and environment of a project (.coffer.yaml)',
+    load: () => import('./commands/init.ts'),
+  },
   vaults: { summary: 'List, show, create and delete vaults', load: () => import('./commands/vaults.ts') },
+  secrets: {
+    summary: 'Read, write, edit, compare, rotate and search secrets',
+    load: () => import('./commands/secrets.ts'),
+  },
+  run: { summary: 'Run a command with secrets in its environment', load: () => import('./commands/run.ts') },
+  export: {
+    summary: 'Print secrets as dotenv, JSON, YAML, shell, Kubernetes, Docker or GitHub Actions',
+    load: () => import('./commands/export.ts'),
+  },
+  import: {
+    summary: 'Import a .env or JSON file, or from another product',
+    load: () => import('./commands/import.ts'),
+  },
+  inject: { summary: 'Fill references into a template', load: () => import('./commands/inject.ts') },
+  env: { summary: 'List and compose environments', load: () => import('./commands/env.ts') },
+  approvals: { summary: 'List and decide approvals', load: () => import('./commands/approvals.ts') },
+  audit: { summary: 'Show, follow and verify the audit log', load: () => import('./commands/audit.ts') },
+  policies: { summary: 'List policies, and simulate what they allow', load: () => import('./commands/policies.ts') },
+  people: {
+    summary: 'List and invite people, and give them access to a vault',
+    load: () => import('./commands/people.ts'),
+  },
+  connections: { summary: 'Give machines access', load: () => import('./commands/connections.ts') },
+  tokens: { summary: 'List, create and revoke personal access tokens', load: () => import('./commands/tokens.ts') },
+  completion: {
+    summary: 'Print a completion script for bash, zsh or fish',
+    load: () => import('./commands/completion.ts'),
+  },
   server: { summary: 'Administer an installation on its own machine', load: () => import('./commands/server.ts') },
 };

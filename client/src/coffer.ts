@@ -1,7 +1,8 @@
 import { Audit } from './audit.ts';
 import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
 import { Environments } from './environments.ts';
-import type { Route, RouteInput, RouteOutput } from './routes.ts';
+import { type PagedRoute, pages } from './pages.ts';
+import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
 import { type CacheOptions, SecretCache } from './secret-cache.ts';
 import { Secrets } from './secrets.ts';
 import { Vaults } from './vaults.ts';
@@ -38,6 +39,15 @@ export class Coffer {
   /** Calls any endpoint, with the types of the API reference. A change is repeated only if it has an `idempotencyKey`. */
   call<R extends Route>(route: R, input: RouteInput<R>, options: CallOptions = {}): Promise<RouteOutput<R>> {
     return this.#connection.call(route, input, options);
+  }
+
+  /** Everything that a list has, page by page as it is consumed. */
+  pages<R extends PagedRoute>(
+    route: R,
+    input: RouteInput<R>,
+    options: CallOptions = {},
+  ): AsyncGenerator<RouteOutput<R>> {
+    return pages(this.#connection, route, input as AnyInput, options);
   }
 
   /** Encrypts a text under a key of the service; the envelope can be stored anywhere. */

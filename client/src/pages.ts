@@ -2,7 +2,7 @@ import type { CallOptions, Connection } from './connection.ts';
 import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
 
 /** The routes that answer page by page. */
-type PagedRoute = { [R in Route]: RouteOutput<R> extends { next_cursor: string | null } ? R : never }[Route];
+export type PagedRoute = { [R in Route]: RouteOutput<R> extends { next_cursor: string | null } ? R : never }[Route];
 
 /** All pages of a list, each asked for when the one before it was consumed. */
 export async function* pages<R extends PagedRoute>(

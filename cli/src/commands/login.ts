@@ -9,7 +9,7 @@ import { ago, note, print, printJson, printTable } from '../output.ts';
 import { type Profile, readProfiles, writeProfiles } from '../profiles.ts';
 import { findProject } from '../project.ts';
 import { ask, askHidden, isInteractive, readStandardInput } from '../prompt.ts';
-import { clientOf, env, type GlobalOptions, settingsOf, USER_AGENT } from '../settings.ts';
+import { clientOf, env, type GlobalOptions, settingsOf, USER_AGENT, wantsJson } from '../settings.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7400';
 
@@ -145,7 +145,7 @@ function listProfiles(command: Command): void {
     expires_at: expires_at ?? null,
     current: name === current,
   }));
-  if (command.optsWithGlobals<GlobalOptions>().json === true) {
+  if (wantsJson(command)) {
     printJson(rows);
     return;
   }

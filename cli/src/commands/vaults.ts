@@ -3,7 +3,7 @@ import { CommandError } from '../failure.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
 import { confirm, isInteractive } from '../prompt.ts';
-import { clientOf, type GlobalOptions, settingsOf } from '../settings.ts';
+import { clientOf, settingsOf, wantsJson } from '../settings.ts';
 
 export function register(program: Command): void {
   const vaults = program.command('vaults').description('List, show, create and delete vaults');
@@ -34,8 +34,6 @@ interface CreateOptions {
   description?: string;
   zeroKnowledge?: boolean;
 }
-
-const wantsJson = (command: Command) => command.optsWithGlobals<GlobalOptions>().json === true;
 
 async function list(command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));

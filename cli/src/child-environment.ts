@@ -1,0 +1,108 @@
+import type { Coffer } from '../../client/src/coffer.ts';
+import { CofferError } from '../../client/src/errors.ts';
+import type { ChildEnvironment } from './child.ts';
+import { CommandError } from './failure.ts';
+import { note } from './output.ts';
+import { readVariables, type Selection } from './selection.ts';
+import type { Settings } from './settings.ts';
+import type { Variables } from './variables.ts';
+
+export interface EnvironmentOptions {
+  only?: string[];
+  clean?: boolean;
+  preserve?: boolean;
+  offline?: boolean;
+  offlineHours?: string;
+}
+
+/** What a program needs from its surroundings even with `--clean`. */
+const KEPT = ['PATH', 'HOME', 'TERM', 'LANG', 'TZ', 'USER', 'SHELL', 'SystemRoot'];
+/** Credentials of the command line: the command has its secrets, and does not need the key to all of them. */
+const OWN = /^COFFER_(TOKEN|CLIENT_SECRET|ID_TOKEN|CLIENT_ID|WORKLOAD_METHOD|CONNECTION)(_FILE)?$/;
+const LOADING =
+  /^(LD_.*|DYLD_.*|PATH|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|PS4|PROMPT_COMMAND|NODE_OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP)|PERL5(OPT|LIB|DB)|PERLLIB|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GCONV_PATH|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER)|EDITOR|VISUAL|PAGER)$/;
+const REFERENCE = 'coffer://';
+
+/** The environment of the command: its surroundings, the secrets that were chosen, and references filled in. */
+export async function environmentFor(
+  coffer: Coffer,
+  settings: Settings,
+  selection: Selection,
+  options: EnvironmentOptions,
+): Promise<ChildEnvironment> {
+  const secrets = await withOfflineCopy(settings, selection, options, async () =>
+    readVariables(coffer, selection, options.only),
+  );
+  return joined(await resolved(coffer, surroundings(options.clean === true)), secrets, options);
+}
+
+/**
+ * Secrets win over what is already set, unless told otherwise. Whoever may write a secret must not thereby be able to run code: names that change how
+ * a program is loaded are taken only if they were asked for by name.
+ */
+export function joined(
+  own: ChildEnvironment,
+  secrets: Variables,
+  { preserve, only = [] }: EnvironmentOptions,
+): ChildEnvironment {
+  const environment = { ...own };
+  for (const [name, value] of secrets) {
+    if (LOADING.test(name) && !only.includes(name)) {
+      throw new CommandError(
+        `${name} changes how programs are loaded. If that is meant, name it with --only; otherwise rename the secret.`,
+      );
+    }
+    if (name.includes('=') || name.includes('\0') || value.includes('\0')) {
+      throw new CommandError(
+        `${name.replaceAll('\0', '')} cannot be in an environment: it has a character that none can have.`,
+      );
+    }
+    if (preserve === true && own[name] !== undefined) continue;
+    environment[name] = value;
+  }
+  return environment;
+}
+
+function surroundings(isClean: boolean): ChildEnvironment {
+  const all = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(all.filter(([name]) => (isClean ? KEPT.includes(name) : !OWN.test(name))));
+}
+
+async function resolved(coffer: Coffer, environment: ChildEnvironment): Promise<ChildEnvironment> {
+  const entries = await Promise.all(
+    Object.entries(environment).map(async ([name, value]) => [
+      name,
+      value.startsWith(REFERENCE) ? await coffer.secrets.resolve(value) : value,
+    ]),
+  );
+  return Object.fromEntries(entries);
+}
+
+/** With `--offline`, what was read is kept, encrypted, and used when the service cannot be reached. */
+async function withOfflineCopy(
+  settings: Settings,
+  selection: Selection,
+  { offline, offlineHours = '24', only }: EnvironmentOptions,
+  read: () => Promise<Variables>,
+): Promise<Variables> {
+  if (offline !== true) return read();
+  const hours = Number(offlineHours);
+  if (!(hours > 0 && hours <= 24 * 30)) throw new CommandError('--offline-hours must be a number from 1 to 720.');
+  const { OfflineCopy } = await import('./offline-copy.ts');
+  const copy = new OfflineCopy(settings, selection, only);
+  try {
+    const variables = await read();
+    copy.write(variables);
+    return variables;
+  } catch (error) {
+    const isUnreachable =
+      error instanceof CofferError && (error.status === 0 || error.status >= 500) && error.code !== 'INVALID_ARGUMENT';
+    // Whoever is refused has no right to the copy either.
+    if (error instanceof CofferError && (error.status === 401 || error.status === 403)) copy.remove();
+    if (!isUnreachable) throw error;
+    const kept = copy.read(hours);
+    if (kept === null) throw error;
+    note(`The service cannot be reached: using the secrets of ${kept.readAt}.`);
+    return kept.variables;
+  }
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { CommandError, EXIT } from '../failure.ts';
+import { note, printJson, printTable } from '../output.ts';
+import { readStandardInput } from '../prompt.ts';
+import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+
+export function register(program: Command): void {
+  program
+    .command('import <file>')
+    .description('Import a .env file, or a JSON object of paths and values, into a vault; - reads standard input')
+    .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
+    .option('--prefix <path>', 'put everything below this path')
+    .option('--dry-run', 'only say what would change')
+    .option('--promote', 'allow secrets without an environment in a production vault')
+    .addOption(
+      new Option('--on-existing <what>', 'what to do with secrets that exist').choices(['update', 'skip', 'fail']),
+    )
+    .addOption(new Option('--format <format>', 'by default what the name of the file says').choices(['dotenv', 'json']))
+    .action((file: string, options: ImportOptions, command: Command) => importFile(file, options, command))
+    .addHelpText('after', '\nAll entries are written or none. Afterwards the file is not needed any more: delete it.');
+}
+
+interface ImportOptions {
+  vault?: string;
+  prefix?: string;
+  dryRun?: boolean;
+  promote?: boolean;
+  onExisting?: 'update' | 'skip' | 'fail';
+  format?: 'dotenv' | 'json';
+}
+
+async function importFile(file: string, options: ImportOptions, command: Command): Promise<void> {
+  const settings = settingsOf(command);
+  const vault = vaultOf(settings, options.vault);
+  const text = file === '-' ? await readStandardInput() : readFileSync(file, 'utf8');
+  const format = options.format ?? (file.endsWith('.json') ? 'json' : 'dotenv');
+  const { prefix, dryRun, promote, onExisting } = options;
+  const imported = await clientOf(settings).call(
+    'POST /v1/vaults/{vault}/import',
+    {
+      path: { vault },
+      body: {
+        ...(format === 'json' ? { secrets: objectIn(text, file) } : { dotenv: text }),
+        ...(prefix !== undefined && { prefix }),
+        ...(dryRun === true && { dry_run: true }),
+        ...(promote === true && { promote }),
+        ...(onExisting !== undefined && { on_existing: onExisting }),
+      },
+    },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (wantsJson(command)) return printJson(imported);
+  const { created, updated, unchanged, skipped, changes, warnings } = imported;
+  if (dryRun === true) {
+    printTable(
+      changes,
+      [
+        { title: 'CHANGE', of: ({ change }) => change },
+        { title: 'PATH', of: ({ path }) => path, isFlexible: true },
+        { title: 'VERSION', of: ({ version }) => version, isNumber: true },
+      ],
+      'There is nothing in it.',
+    );
+  }
+  for (const { line, message } of warnings) note(`Line ${line}: ${message}`);
+  const said = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${vault}`;
+  note(dryRun === true ? `Nothing was written. It would be: ${said}.` : `${said}.`);
+}
+
+function objectIn(text: string, file: string): Record<string, string> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new CommandError(`${file} is not JSON.`);
+  }
+  const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  const entries = isObject ? Object.entries(parsed as object) : [];
+  const wrong = entries.find(([, value]) => typeof value !== 'string');
+  if (!isObject || wrong !== undefined) {
+    const where = wrong === undefined ? '' : ` ${wrong[0]} is none.`;
+    throw new CommandError(`${file} must be a JSON object of paths and texts.${where}`, EXIT.local);
+  }
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { becomeChild } from '../child.ts';
+import { environmentFor } from '../child-environment.ts';
+import { addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
+import { clientOf, settingsOf } from '../settings.ts';
+
+export function register(program: Command): void {
+  addSelectionOptions(
+    program.command('run <command> [args...]').description('Run a command with secrets in its environment'),
+  )
+    .option('--watch', 'restart the command when a secret changes')
+    .option('--clean', 'give the command only the secrets, PATH, HOME, TERM and LANG')
+    .option('--preserve', 'let variables that are already set win over secrets')
+    .option(
+      '--offline',
+      'if the service cannot be reached, use the encrypted copy of the last run (see --offline-hours)',
+    )
+    .option('--offline-hours <hours>', 'how old that copy may be', '24')
+    .passThroughOptions()
+    .action((name: string, args: string[], options: RunOptions, command: Command) => run(name, args, options, command))
+    .addHelpText(
+      'after',
+      `
+Variables whose value is a reference (coffer://vault/path#/field) are replaced by what they refer to. The command takes the place of this process,
+so signals, exit code and terminal are its own; with --watch they are passed on. If a secret cannot be read, the command is not started.
+
+  coffer run --vault shop -- npm start
+  coffer run --env payments-eu --only DATABASE_URL -- ./migrate`,
+    );
+}
+
+export interface RunOptions extends SelectionOptions {
+  watch?: boolean;
+  clean?: boolean;
+  preserve?: boolean;
+  offline?: boolean;
+  offlineHours: string;
+}
+
+async function run(name: string, args: string[], options: RunOptions, command: Command): Promise<void> {
+  const settings = settingsOf(command);
+  const selection = selectionOf(settings, options);
+  const coffer = clientOf(settings);
+  if (options.watch === true) {
+    const { runWatched } = await import('../watched-child.ts');
+    process.exitCode = await runWatched(coffer, settings, selection, options, [name, ...args]);
+    return;
+  }
+  await becomeChild(name, args, await environmentFor(coffer, settings, selection, options));
+}

@@ -1,0 +1,261 @@
+import type { Command } from 'commander';
+import { CofferError } from '../../../client/src/errors.ts';
+import { parseReference, valueAt } from '../../../client/src/reference.ts';
+import { CommandError, EXIT } from '../failure.ts';
+import { ago, note, print, printJson, printTable } from '../output.ts';
+import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
+import { clientOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+
+export function register(program: Command): void {
+  const secrets = program.command('secrets').description('Read, write, edit, compare, rotate and search secrets');
+  const withVault = (command: Command) =>
+    command.option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)');
+  withVault(secrets.command('list [prefix]', { isDefault: true }))
+    .description('List secrets without their values')
+    .option('--deleted', 'those that can be restored')
+    .action((prefix, options, command) => list(prefix, options, command));
+  withVault(secrets.command('get <path...>'))
+    .description(
+      'Print the value of a secret, or of several as JSON. A path may be a reference: coffer://vault/path#/field',
+    )
+    .option('--version <number>', 'an older version', numberOf)
+    .option('--field <pointer>', 'one field of a value that is JSON, such as /user')
+    .action((paths, options, command) => get(paths, options, command));
+  withVault(secrets.command('set <path>'))
+    .description('Write a value from standard input, or a prompt; it becomes a new version')
+    .option('--type <type>', 'api_key, password, token, database, ssh_key, certificate, json or generic')
+    .option('--description <text>', 'what it is')
+    .option('--tag <tags...>', 'words to find it by')
+    .option('--promote', 'allow a secret without an environment in a production vault')
+    .option('--expect <version>', 'fail unless this is still the newest version (0: it must not exist)', numberOf)
+    .action((path, options, command) => set(path, options, command));
+  withVault(secrets.command('edit <path>'))
+    .description('Edit a value in your editor, in a file that only you can read')
+    .action((path, options, command) => edit(path, options, command));
+  withVault(secrets.command('rm <path>'))
+    .description('Delete a secret; it can be restored until its retention ends')
+    .option('--yes', 'do not ask')
+    .action((path, options, command) => remove(path, options, command));
+  withVault(secrets.command('restore <path>'))
+    .description('Restore a deleted secret')
+    .action((path, options, command) => restore(path, options, command));
+  withVault(secrets.command('history <path>'))
+    .description('Show who changed a secret, when and why')
+    .action((path, options, command) => history(path, options, command));
+  withVault(secrets.command('rollback <path> <version>'))
+    .description('Make the value of an older version the newest again')
+    .option('--reason <text>', 'why')
+    .action((path, version, options, command) => rollback(path, numberOf(version), options, command));
+  withVault(secrets.command('rotate <path>'))
+    .description('Replace a value by a new one that the service generates')
+    .option('--reason <text>', 'why')
+    .action((path, options, command) => rotate(path, options, command));
+  withVault(secrets.command('diff <path> [from] [to]'))
+    .description('Compare two versions line by line; without numbers, the newest and the one before it')
+    .option('--show', 'show the values of changed lines')
+    .action((path, from, to, options, command) =>
+      import('./secrets-diff.ts').then(({ diff }) => diff(path, from, to, options, command)),
+    );
+  withVault(secrets.command('search <text>'))
+    .description('Search in paths; with --values, in the values that you may read')
+    .option('--values', 'search in values, at the service')
+    .action((text, options, command) => search(text, options, command));
+}
+
+export interface VaultOption {
+  vault?: string;
+}
+
+export function opened(command: Command, { vault }: VaultOption) {
+  const settings = settingsOf(command);
+  return { settings, coffer: clientOf(settings), vault: vaultOf(settings, vault), isJson: wantsJson(command) };
+}
+
+export function numberOf(text: string): number {
+  const number = Number(text.replace(/^v/, ''));
+  if (!Number.isSafeInteger(number) || number < 0)
+    throw new CommandError(`${text} is no version. Give a number, such as 3.`);
+  return number;
+}
+
+async function list(
+  prefix: string | undefined,
+  options: VaultOption & { deleted?: boolean },
+  command: Command,
+): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  const listing = { ...(prefix !== undefined && { prefix }), ...(options.deleted === true && { deleted: true }) };
+  const secrets = await Array.fromAsync(coffer.secrets.list(vault, listing));
+  if (isJson) return printJson(secrets);
+  printTable(
+    secrets,
+    [
+      { title: 'PATH', of: ({ path }) => path, isFlexible: true },
+      { title: 'TYPE', of: ({ type, protection }) => (protection === 'fortress' ? `${type} (fortress)` : type) },
+      { title: 'VERSION', of: ({ version }) => version, isNumber: true },
+      { title: 'CHANGED', of: ({ updated_at }) => ago(updated_at) },
+      { title: 'ROTATES', of: ({ next_rotation }) => ago(next_rotation) },
+      { title: 'RISK', of: ({ risk_score }) => risk_score, isNumber: true },
+    ],
+    `There is no secret in ${vault} that you may see. Write one: coffer secrets set PATH --vault ${vault}`,
+  );
+}
+
+async function get(
+  paths: string[],
+  options: VaultOption & { version?: number; field?: string },
+  command: Command,
+): Promise<void> {
+  const settings = settingsOf(command);
+  const coffer = clientOf(settings);
+  const { version, field } = options;
+  if (paths.length > 1 && (version !== undefined || field !== undefined)) {
+    throw new CommandError('--version and --field are for one path.');
+  }
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const asked = locate(path, settings, options);
+      const wanted = asked.version ?? version;
+      const secret = await coffer.secrets.get(asked.vault, asked.path, wanted === undefined ? {} : { version: wanted });
+      const pointer = asked.pointer ?? (field === undefined ? undefined : field.startsWith('/') ? field : `/${field}`);
+      const value =
+        pointer === undefined ? secret.value : valueAt(secret.value, pointer, `${asked.vault}/${asked.path}`);
+      return { ...secret, value };
+    }),
+  );
+  const [only] = found;
+  if (found.length === 1 && only !== undefined && !wantsJson(command)) return writeValue(only.value);
+  printJson(found.length === 1 ? only : found);
+}
+
+/** A terminal gets a line break after the value, so that the prompt does not stick to it; a pipe gets the value as it is. */
+function writeValue(value: string): void {
+  const isTerminal = process.stdout.isTTY === true;
+  process.stdout.write(isTerminal && !value.endsWith('\n') ? `${value}\n` : value);
+}
+
+function locate(path: string, settings: Settings, { vault }: VaultOption) {
+  return path.startsWith('coffer://') ? parseReference(path) : { vault: vaultOf(settings, vault), path };
+}
+
+interface SetOptions extends VaultOption {
+  type?: string;
+  description?: string;
+  tag?: string[];
+  promote?: boolean;
+  expect?: number;
+}
+
+async function set(path: string, options: SetOptions, command: Command): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  const { type, description, tag, promote, expect } = options;
+  const value = await readSecretInput(`Value of ${path}`);
+  const metadata = { ...(description !== undefined && { description }), ...(tag !== undefined && { tags: tag }) };
+  const stored = await coffer.secrets.set(vault, path, value, {
+    ...(type !== undefined && { type }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(promote === true && { promote }),
+    ...(expect !== undefined && { expectedVersion: expect }),
+  });
+  if (isJson) return printJson(stored);
+  note(`Wrote version ${stored.version} of ${vault}/${path}.`);
+}
+
+async function edit(path: string, options: VaultOption, command: Command): Promise<void> {
+  if (!isInteractive())
+    throw new CommandError('An editor needs a terminal. Use coffer secrets set, which reads standard input.');
+  const { coffer, vault } = opened(command, options);
+  const { value, version } = await coffer.secrets.get(vault, path).catch((error: unknown) => {
+    if (error instanceof CofferError && error.code === 'SECRET_NOT_FOUND') return { value: '', version: 0 };
+    throw error;
+  });
+  const { edited } = await import('../editor.ts');
+  const changed = await edited(value, path);
+  if (changed === null) return note('Nothing was changed.');
+  const stored = await coffer.secrets.set(vault, path, changed, { expectedVersion: version });
+  note(`Wrote version ${stored.version} of ${vault}/${path}.`);
+}
+
+async function remove(path: string, options: VaultOption & { yes?: boolean }, command: Command): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  if (options.yes !== true) {
+    if (!isInteractive()) throw new CommandError('Deleting needs --yes where nobody can be asked.');
+    if (!(await confirm(`Delete ${vault}/${path}?`))) return note('Nothing was deleted.');
+  }
+  const deleted = await coffer.secrets.delete(vault, path);
+  if (isJson) return printJson(deleted);
+  note(`Deleted ${vault}/${path}. To take that back: coffer secrets restore ${path} --vault ${vault}`);
+}
+
+async function restore(path: string, options: VaultOption, command: Command): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  const restored = await coffer.call(
+    'POST /v1/vaults/{vault}/secrets/{path}/restore',
+    { path: { vault, path }, body: {} },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (isJson) return printJson(restored);
+  note(`Restored ${vault}/${path}.`);
+}
+
+async function history(path: string, options: VaultOption, command: Command): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  const versions = await Array.fromAsync(coffer.secrets.versions(vault, path));
+  if (isJson) return printJson(versions);
+  printTable(
+    versions,
+    [
+      { title: 'VERSION', of: ({ version }) => version, isNumber: true },
+      { title: 'WHEN', of: ({ created_at }) => ago(created_at) },
+      { title: 'WHO', of: ({ author }) => author.name, isFlexible: true },
+      { title: 'HOW', of: ({ operation }) => operation },
+      { title: 'WHY', of: ({ reason }) => reason, isFlexible: true },
+    ],
+    'It has no versions.',
+  );
+}
+
+async function rollback(
+  path: string,
+  version: number,
+  options: VaultOption & { reason?: string },
+  command: Command,
+): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  const { reason } = options;
+  const done = await coffer.secrets.rollback(vault, path, version, reason === undefined ? {} : { reason });
+  if (isJson) return printJson(done);
+  note(`Version ${done.version} of ${vault}/${path} has the value of version ${version}.`);
+}
+
+async function rotate(path: string, options: VaultOption & { reason?: string }, command: Command): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  const { reason } = options;
+  const done = await coffer.secrets.rotate(vault, path, reason === undefined ? {} : { reason });
+  if (isJson) return printJson(done);
+  note(
+    done.status === 'completed'
+      ? `Rotated ${vault}/${path}: version ${done.version}.`
+      : `The rotation of ${vault}/${path} is under way.`,
+  );
+}
+
+async function search(text: string, options: VaultOption & { values?: boolean }, command: Command): Promise<void> {
+  const { coffer, vault, isJson } = opened(command, options);
+  if (options.values === true) {
+    const route = 'POST /v1/vaults/{vault}/search';
+    const found = await coffer.call(route, { path: { vault }, body: { query: text } }, { isRead: true });
+    if (isJson) return printJson(found);
+    for (const { path } of found.matches) print(path);
+    return found.matches.length === 0 ? nothingFound(text, vault) : undefined;
+  }
+  const all = await Array.fromAsync(coffer.secrets.list(vault));
+  const matching = all.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
+  if (isJson) return printJson(matching);
+  if (matching.length === 0) return nothingFound(text, vault);
+  for (const { path } of matching) print(path);
+}
+
+function nothingFound(text: string, vault: string): never {
+  throw new CommandError(`Nothing in ${vault} matches ${text}.`, EXIT.notFound);
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { CommandError } from '../failure.ts';
+import { ago, note, printJson, printTable } from '../output.ts';
+import { clientOf, settingsOf, wantsJson } from '../settings.ts';
+
+export function register(program: Command): void {
+  const tokens = program.command('tokens').description('List, create and revoke personal access tokens');
+  tokens
+    .command('list', { isDefault: true })
+    .description('List your tokens')
+    .action((_, command: Command) => list(command));
+  tokens
+    .command('create <name>')
+    .description('Create a token; it is printed once')
+    .option('--days <number>', 'how long it is valid, at most 365', '30')
+    .option('--vault <names...>', 'only for these vaults')
+    .option('--action <actions...>', 'only for these actions, such as secrets:read')
+    .option('--ip <ranges...>', 'only from these addresses')
+    .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
+  tokens
+    .command('revoke <token>')
+    .description('Revoke a token, by its id; it is refused from the next request on')
+    .action((id: string, _, command: Command) => revoke(id, command));
+}
+
+interface CreateOptions {
+  days: string;
+  vault?: string[];
+  action?: string[];
+  ip?: string[];
+}
+
+async function list(command: Command): Promise<void> {
+  const tokens = (
+    await Array.fromAsync(
+      clientOf(settingsOf(command)).pages('GET /auth/tokens', { query: { limit: 1000 } }),
+      (page) => page.tokens,
+    )
+  ).flat();
+  if (wantsJson(command)) return printJson(tokens);
+  printTable(
+    tokens,
+    [
+      { title: 'TOKEN', of: ({ id }) => id },
+      { title: 'NAME', of: ({ name }) => name, isFlexible: true },
+      { title: 'KIND', of: ({ kind }) => kind },
+      {
+        title: 'SCOPE',
+        of: ({ scope }) => [...(scope?.vaults ?? []), ...(scope?.actions ?? [])].join(' '),
+        isFlexible: true,
+      },
+      { title: 'STATUS', of: ({ status }) => status },
+      { title: 'EXPIRES', of: ({ expires_at }) => ago(expires_at) },
+    ],
+    'You have no tokens.',
+  );
+}
+
+async function create(name: string, { days, vault, action, ip }: CreateOptions, command: Command): Promise<void> {
+  const ttl_days = Number(days);
+  if (!Number.isSafeInteger(ttl_days) || ttl_days < 1 || ttl_days > 365)
+    throw new CommandError('--days must be a number from 1 to 365.');
+  const scope = { ...(vault !== undefined && { vaults: vault }), ...(action !== undefined && { actions: action }) };
+  const created = await clientOf(settingsOf(command)).call(
+    'POST /auth/tokens',
+    {
+      body: {
+        name,
+        ttl_days,
+        ...(Object.keys(scope).length > 0 && { scope }),
+        ...(ip !== undefined && { ip_allowlist: ip }),
+      },
+    },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (wantsJson(command)) return printJson(created);
+  process.stdout.write(`${created.token}\n`);
+  note(`${created.id} expires ${ago(created.expires_at)}. It cannot be shown again.`);
+}
+
+async function revoke(id: string, command: Command): Promise<void> {
+  const revoked = await clientOf(settingsOf(command)).call(
+    'DELETE /auth/tokens/{token_id}',
+    { path: { token_id: id } },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (wantsJson(command)) return printJson(revoked);
+  note(`Revoked ${id}.`);
+}

@@ -1,0 +1,80 @@
+import { CommandError } from './failure.ts';
+import type { Variables } from './variables.ts';
+
+export const FORMATS = ['dotenv', 'json', 'yaml', 'shell', 'k8s', 'docker', 'github-actions'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Everything but `github-actions`, which writes to files of the job. */
+export function formatted(variables: Variables, format: Exclude<Format, 'github-actions'>, name: string): string {
+  const all = [...variables];
+  switch (format) {
+    case 'json':
+      return `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`;
+    case 'yaml':
+      // A text of JSON is one of YAML.
+      return all.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join('');
+    case 'shell':
+      return all.map(([key, value]) => `export ${variable(key)}=${shellQuoted(value)}\n`).join('');
+    case 'dotenv':
+      return all.map(([key, value]) => `${variable(key)}=${dotenvQuoted(key, value)}\n`).join('');
+    case 'docker':
+      return all.map(([key, value]) => `${key}=${oneLine(key, value)}\n`).join('');
+    case 'k8s':
+      return kubernetesSecret(all, name);
+  }
+}
+
+/** Names that shells keep for themselves cannot be set, and a name that is none would be run as a command. */
+function variable(name: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    throw new CommandError(`${name} is no name that a shell can set. Use --format json.`);
+  if (SHELL_OWN.has(name))
+    throw new CommandError(`A shell keeps ${name} for itself. Leave it out with --only, or use --format json.`);
+  return name;
+}
+const SHELL_OWN: ReadonlySet<string> = new Set(['UID', 'EUID', 'PPID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO']);
+
+function shellQuoted(value: string): string {
+  return `'${value.replaceAll("'", "'\\''")}'`;
+}
+
+/** Only what bash, dotenv, python-dotenv and `node --env-file` all read alike. */
+function dotenvQuoted(name: string, value: string): string {
+  if (/^[A-Za-z0-9_./:@%+,-]*$/.test(value)) return value;
+  const isAmbiguous = /\r|\$\{|\\\\|\\$/.test(value);
+  if (!isAmbiguous && !value.includes("'")) return `'${value}'`;
+  if (!isAmbiguous && !/["\\$`]/.test(value)) return `"${value}"`;
+  throw new CommandError(
+    `The programs that read .env files read the value of ${name} differently. Use --format shell or json.`,
+  );
+}
+
+/** Docker removes no quotes and knows no lines. */
+function oneLine(name: string, value: string): string {
+  if (/[\r\n]/.test(value))
+    throw new CommandError(`The value of ${name} has several lines, which --format docker cannot have.`);
+  return value;
+}
+
+function kubernetesSecret(all: readonly (readonly [string, string])[], name: string): string {
+  const lines = all.map(([key, value]) => `  ${key}: ${Buffer.from(value).toString('base64')}\n`);
+  return `apiVersion: v1\nkind: Secret\nmetadata:\n  name: ${JSON.stringify(name)}\ntype: Opaque\ndata:\n${lines.join('')}`;
+}
+
+/** What the runner replaces by *** in its log: each line by itself, since logs have lines. */
+export function githubMasks(variables: Variables): string {
+  const lines = [...variables.values()].flatMap((value) => value.split(/\r?\n/)).filter((line) => line.trim() !== '');
+  return [...new Set(lines)]
+    .map((line) => `::add-mask::${line.replaceAll('%', '%25').replaceAll('\r', '%0D')}\n`)
+    .join('');
+}
+
+/** Lines for the file of GITHUB_ENV. The delimiter is random, so that no value can contain it and add variables of its own. */
+export function githubEnvironment(variables: Variables): string {
+  return [...variables]
+    .map(([name, value]) => {
+      const delimiter = `coffer_${crypto.randomUUID()}`;
+      return `${variable(name)}<<${delimiter}\n${value}\n${delimiter}\n`;
+    })
+    .join('');
+}

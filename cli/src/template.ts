@@ -1,0 +1,20 @@
+import { REFERENCES_IN_TEXT } from '../../client/src/reference.ts';
+
+const IN_BRACES = /\{\{\s*(coffer:\/\/[^\s{}]+)\s*\}\}/g;
+
+/** Fills in every reference of a text, each asked for once. A value is never looked at for references of its own. */
+export async function rendered(
+  template: string,
+  resolve: (reference: string) => Promise<string>,
+): Promise<{ text: string; references: number }> {
+  const found = new Set([
+    ...template.matchAll(IN_BRACES).map(([, reference]) => String(reference)),
+    ...(template.replaceAll(IN_BRACES, '').match(REFERENCES_IN_TEXT) ?? []),
+  ]);
+  const entries = await Promise.all([...found].map(async (one) => [one, await resolve(one)] as const));
+  const values = new Map(entries);
+  // In one pass, so that what was filled in is not replaced again.
+  const either = new RegExp(`${IN_BRACES.source}|${REFERENCES_IN_TEXT.source}`, 'g');
+  const text = template.replaceAll(either, (match, inBraces?: string) => values.get(inBraces ?? match) ?? match);
+  return { text, references: found.size };
+}
