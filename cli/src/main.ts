@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT, exitCodeOf, explain } from './failure.ts';
+import { addGlobalOptions } from './global-options.ts';
 import { VERBS, type Verb } from './verbs.ts';
 
 /**
@@ -8,13 +9,9 @@ import { VERBS, type Verb } from './verbs.ts';
  */
 
 function programWith(name: string): Command {
-  return new Command('coffer')
+  return addGlobalOptions(new Command('coffer'))
     .description('The command line of Coffer, a secrets-management service.')
     .version(packageJson.version)
-    .option('--profile <name>', 'the profile to use (COFFER_PROFILE)')
-    .option('--url <url>', 'the address of the service (COFFER_URL)')
-    .option('--ca-file <file>', 'CA certificates to trust instead of those of the system, in PEM (COFFER_CA_FILE)')
-    .option('--json', 'print JSON, for scripts')
     .exitOverride()
     .configureHelp({ showGlobalOptions: name !== '' && name !== 'server' })
     .showHelpAfterError('Run coffer --help for usage.')

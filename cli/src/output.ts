@@ -80,6 +80,7 @@ function padded(text: string, width: number, isNumber: boolean, isLast: boolean)
 export function ago(timestamp: string | null | undefined, now: number = Date.now()): string {
   if (timestamp == null) return '';
   const seconds = Math.round((now - Date.parse(timestamp)) / 1000);
+  if (Math.abs(seconds) < 2) return 'just now';
   const [count, unit] = inUnit(Math.abs(seconds));
   const text = `${count} ${unit}${count === 1 ? '' : 's'}`;
   return seconds >= 0 ? `${text} ago` : `in ${text}`;

@@ -49,8 +49,9 @@ export async function confirm(question: string): Promise<boolean> {
 export async function askHidden(question: string): Promise<string> {
   refuseWithoutTerminal(question);
   const { stdin, stderr } = process;
-  stderr.write(`${question}: `);
+  // The terminal must not show what is typed from the moment somebody is asked.
   stdin.setRawMode(true);
+  stderr.write(`${question}: `);
   stdin.setEncoding('utf8');
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let typed = '';
@@ -64,6 +65,7 @@ export async function askHidden(question: string): Promise<string> {
     }
   };
   stdin.on('data', listen);
+  stdin.resume();
   try {
     return await promise;
   } finally {

@@ -6,17 +6,10 @@ import { nodeTransport } from '../../client/src/node/transport.ts';
 import { baseOf } from '../../client/src/regions.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { CommandError, EXIT } from './failure.ts';
+import type { GlobalOptions } from './global-options.ts';
 import { machineAuth } from './machine-auth.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 import { findProject, type Project } from './project.ts';
-
-/** The options that every verb takes. */
-export interface GlobalOptions {
-  profile?: string;
-  url?: string;
-  caFile?: string;
-  json?: boolean;
-}
 
 /** Which service is meant, and who is asking. */
 export interface Settings {
@@ -28,7 +21,7 @@ export interface Settings {
   source: string;
 }
 
-export const USER_AGENT = `coffer-cli/${packageJson.version}`;
+const USER_AGENT = `coffer-cli/${packageJson.version}`;
 
 /**
  * In this order: options, environment, `.coffer.yaml`, profile. A credential is only ever sent to the service it belongs to: a project file, which

@@ -1,15 +1,14 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { Coffer } from '../../../client/src/coffer.ts';
 import { CofferError } from '../../../client/src/errors.ts';
-import { readCredential } from '../../../client/src/node/files.ts';
-import { nodeTransport } from '../../../client/src/node/transport.ts';
 import { baseOf } from '../../../client/src/regions.ts';
 import { CommandError, EXIT } from '../failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { type Profile, readProfiles, writeProfiles } from '../profiles.ts';
 import { findProject } from '../project.ts';
 import { ask, askHidden, isInteractive, readStandardInput } from '../prompt.ts';
-import { clientOf, env, type GlobalOptions, settingsOf, USER_AGENT, wantsJson } from '../settings.ts';
+import { clientOf, env, settingsOf, wantsJson } from '../settings.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7400';
 
@@ -18,6 +17,7 @@ export function register(program: Command): void {
     .command('login')
     .description('Log in with e-mail address and password, or with a token, and keep the session in a profile')
     .option('--email <address>', 'who you are')
+    .option('--invitation', 'accept an invitation: its token and a new password are asked for')
     .option('--token', 'read a personal access token from standard input or a prompt instead')
     .action((options: LoginOptions, command: Command) => logIn(options, command))
     .addHelpText(
@@ -44,20 +44,26 @@ scripts use a token: coffer login --token < file, or COFFER_URL and COFFER_TOKEN
 
 interface LoginOptions {
   email?: string;
+  invitation?: boolean;
   token?: boolean;
 }
 
-async function logIn({ email, token }: LoginOptions, command: Command): Promise<void> {
+async function logIn({ email, token, invitation }: LoginOptions, command: Command): Promise<void> {
   const options = command.optsWithGlobals<GlobalOptions>();
   const all = readProfiles();
   const name = options.profile ?? env('COFFER_PROFILE') ?? all.current;
   const url = baseOf(await urlFor(options, all.profiles[name]?.url));
   const caFile = options.caFile ?? env('COFFER_CA_FILE') ?? null;
-  const session = token === true ? await sessionByToken(url, caFile) : await sessionByPassword(url, caFile, email);
-  const profile: Profile = { url, ...session, ...(caFile !== null && { ca_file: caFile }) };
+  const session =
+    token === true
+      ? await sessionByToken(url, caFile)
+      : invitation === true
+        ? await sessionByInvitation(url, caFile)
+        : await sessionByPassword(url, caFile, email);
   const first = Object.keys(all.profiles).length === 0;
-  writeProfiles({ current: first ? name : all.current, profiles: { ...all.profiles, [name]: profile } });
   const { user, tenant } = await clientOf({ url, auth: { token: session.token }, caFile }).call('GET /auth/me', {});
+  const profile: Profile = { url, email: user.email, ...session, ...(caFile !== null && { ca_file: resolve(caFile) }) };
+  writeProfiles({ current: first ? name : all.current, profiles: { ...all.profiles, [name]: profile } });
   if (options.json === true)
     return printJson({ profile: name, url, user, tenant, expires_at: session.expires_at ?? null });
   note(`Logged in to ${url} as ${user.email} (${user.role} of ${tenant.name}).`);
@@ -74,23 +80,22 @@ async function urlFor({ url }: GlobalOptions, known: string | undefined): Promis
   return ask('Address of the service', suggested);
 }
 
-async function sessionByToken(
-  url: string,
-  caFile: string | null,
-): Promise<Pick<Profile, 'token' | 'expires_at' | 'email'>> {
+async function sessionByToken(url: string, caFile: string | null): Promise<Session> {
   const typed = process.stdin.isTTY === true ? await askHidden('Token') : await readStandardInput();
   const token = typed.trim();
   const { credential, user } = await clientOf({ url, auth: { token }, caFile }).call('GET /auth/me', {});
   return { token, expires_at: credential.expires_at, email: user.email };
 }
 
-async function sessionByPassword(url: string, caFile: string | null, given: string | undefined) {
-  if (!isInteractive())
+type Session = Pick<Profile, 'token' | 'expires_at' | 'email'>;
+
+async function sessionByPassword(url: string, caFile: string | null, given: string | undefined): Promise<Session> {
+  if (!isInteractive()) {
     throw new CommandError('A password is asked for on a terminal. In a script use coffer login --token < FILE.');
+  }
   const email = given ?? (await ask('E-mail address'));
   const password = await askHidden('Password');
-  const ca = caFile === null ? {} : { ca: readCredential(caFile) };
-  const coffer = new Coffer({ url, auth: { anonymous: true }, userAgent: USER_AGENT, transport: nodeTransport(ca) });
+  const coffer = clientOf({ url, auth: { anonymous: true }, caFile });
   const attempt = (otp?: string) =>
     coffer.call('POST /auth/login', { body: { email, password, ...(otp !== undefined && { otp }) } });
   const { token, expires_at } = await attempt().catch(async (error: unknown) => {
@@ -98,6 +103,19 @@ async function sessionByPassword(url: string, caFile: string | null, given: stri
     return attempt(await ask('Code of your second factor'));
   });
   return { token, expires_at, email };
+}
+
+async function sessionByInvitation(url: string, caFile: string | null): Promise<Session> {
+  if (!isInteractive())
+    throw new CommandError('An invitation is accepted on a terminal, because a password is asked for.');
+  const invitation = (await askHidden('Token of the invitation')).trim();
+  const password = await askHidden('New password, at least 12 characters');
+  if ((await askHidden('The same again')) !== password)
+    throw new CommandError('The two passwords differ: nothing was done.');
+  const coffer = clientOf({ url, auth: { anonymous: true }, caFile });
+  const body = { token: invitation, password };
+  const { token, expires_at } = await coffer.call('POST /auth/accept-invite', { body });
+  return { token, expires_at };
 }
 
 async function logOut(command: Command): Promise<void> {

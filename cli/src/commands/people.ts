@@ -53,14 +53,13 @@ async function list(command: Command): Promise<void> {
 
 async function invite(email: string, { name, role }: { name?: string; role: Role }, command: Command): Promise<void> {
   const settings = settingsOf(command);
-  const body = { email, name: name ?? email.replace(/@.*/, ''), role };
+  const body = { email, name: name ?? email.replace(/@.*/, ''), role, invite: true };
   const created = await clientOf(settings).call('POST /v1/users', { body }, { idempotencyKey: crypto.randomUUID() });
   if (wantsJson(command)) return printJson(created);
-  if (sayIfPending(created) || !('invitation' in created) || created.invitation === null) return;
+  if (sayIfPending(created) || !('invitation' in created) || created.invitation === undefined) return;
   process.stdout.write(`${created.invitation.token}\n`);
-  note(
-    `${email} chooses a password with it until ${created.invitation.expires_at}: POST ${settings.url}/auth/accept-invite`,
-  );
+  const { expires_at } = created.invitation;
+  note(`Until ${expires_at} ${email} can accept it: coffer login --invitation --url ${settings.url}`);
 }
 
 async function grant(who: string, role: VaultRole, options: { vault?: string }, command: Command): Promise<void> {

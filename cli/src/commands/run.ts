@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import { becomeChild } from '../child.ts';
 import { environmentFor } from '../child-environment.ts';
+import { addGlobalOptions } from '../global-options.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 
 export function register(program: Command): void {
-  addSelectionOptions(
-    program.command('run <command> [args...]').description('Run a command with secrets in its environment'),
-  )
+  // Everything after the name of the command belongs to it, so the options of all verbs stand before it.
+  program.enablePositionalOptions();
+  const run = program.command('run <command> [args...]').description('Run a command with secrets in its environment');
+  addGlobalOptions(addSelectionOptions(run))
     .option('--watch', 'restart the command when a secret changes')
     .option('--clean', 'give the command only the secrets, PATH, HOME, TERM and LANG')
     .option('--preserve', 'let variables that are already set win over secrets')
@@ -17,7 +19,9 @@ export function register(program: Command): void {
     )
     .option('--offline-hours <hours>', 'how old that copy may be', '24')
     .passThroughOptions()
-    .action((name: string, args: string[], options: RunOptions, command: Command) => run(name, args, options, command))
+    .action((name: string, args: string[], options: RunOptions, command: Command) =>
+      runCommand(name, args, options, command),
+    )
     .addHelpText(
       'after',
       `
@@ -37,7 +41,7 @@ export interface RunOptions extends SelectionOptions {
   offlineHours: string;
 }
 
-async function run(name: string, args: string[], options: RunOptions, command: Command): Promise<void> {
+async function runCommand(name: string, args: string[], options: RunOptions, command: Command): Promise<void> {
   const settings = settingsOf(command);
   const selection = selectionOf(settings, options);
   const coffer = clientOf(settings);

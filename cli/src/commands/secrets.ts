@@ -10,15 +10,16 @@ export function register(program: Command): void {
   const secrets = program.command('secrets').description('Read, write, edit, compare, rotate and search secrets');
   const withVault = (command: Command) =>
     command.option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)');
-  withVault(secrets.command('list [prefix]', { isDefault: true }))
+  withVault(secrets.command('list', { isDefault: true }))
     .description('List secrets without their values')
+    .option('--prefix <path>', 'only those whose path starts so')
     .option('--deleted', 'those that can be restored')
-    .action((prefix, options, command) => list(prefix, options, command));
+    .action((options, command) => list(options, command));
   withVault(secrets.command('get <path...>'))
     .description(
       'Print the value of a secret, or of several as JSON. A path may be a reference: coffer://vault/path#/field',
     )
-    .option('--version <number>', 'an older version', numberOf)
+    .option('--at <version>', 'an older version', numberOf)
     .option('--field <pointer>', 'one field of a value that is JSON, such as /user')
     .action((paths, options, command) => get(paths, options, command));
   withVault(secrets.command('set <path>'))
@@ -49,6 +50,12 @@ export function register(program: Command): void {
   withVault(secrets.command('rotate <path>'))
     .description('Replace a value by a new one that the service generates')
     .option('--reason <text>', 'why')
+    .option(
+      '--length <number>',
+      'generate a text of so many characters, for a type that has no generator of its own',
+      numberOf,
+    )
+    .option('--stdin', 'take the new value from standard input or a prompt instead')
     .action((path, options, command) => rotate(path, options, command));
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
@@ -56,9 +63,9 @@ export function register(program: Command): void {
     .action((path, from, to, options, command) =>
       import('./secrets-diff.ts').then(({ diff }) => diff(path, from, to, options, command)),
     );
-  withVault(secrets.command('search <text>'))
+  withVault(secrets.command('search [text]'))
     .description('Search in paths; with --values, in the values that you may read')
-    .option('--values', 'search in values, at the service')
+    .option('--values', 'search in values, at the service, for a text from standard input or a prompt')
     .action((text, options, command) => search(text, options, command));
 }
 
@@ -78,13 +85,10 @@ export function numberOf(text: string): number {
   return number;
 }
 
-async function list(
-  prefix: string | undefined,
-  options: VaultOption & { deleted?: boolean },
-  command: Command,
-): Promise<void> {
+async function list(options: VaultOption & { prefix?: string; deleted?: boolean }, command: Command): Promise<void> {
   const { coffer, vault, isJson } = opened(command, options);
-  const listing = { ...(prefix !== undefined && { prefix }), ...(options.deleted === true && { deleted: true }) };
+  const { prefix, deleted } = options;
+  const listing = { ...(prefix !== undefined && { prefix }), ...(deleted === true && { deleted }) };
   const secrets = await Array.fromAsync(coffer.secrets.list(vault, listing));
   if (isJson) return printJson(secrets);
   printTable(
@@ -103,19 +107,19 @@ async function list(
 
 async function get(
   paths: string[],
-  options: VaultOption & { version?: number; field?: string },
+  options: VaultOption & { at?: number; field?: string },
   command: Command,
 ): Promise<void> {
   const settings = settingsOf(command);
   const coffer = clientOf(settings);
-  const { version, field } = options;
-  if (paths.length > 1 && (version !== undefined || field !== undefined)) {
-    throw new CommandError('--version and --field are for one path.');
+  const { at, field } = options;
+  if (paths.length > 1 && (at !== undefined || field !== undefined)) {
+    throw new CommandError('--at and --field are for one path.');
   }
   const found = await Promise.all(
     paths.map(async (path) => {
       const asked = locate(path, settings, options);
-      const wanted = asked.version ?? version;
+      const wanted = asked.version ?? at;
       const secret = await coffer.secrets.get(asked.vault, asked.path, wanted === undefined ? {} : { version: wanted });
       const pointer = asked.pointer ?? (field === undefined ? undefined : field.startsWith('/') ? field : `/${field}`);
       const value =
@@ -228,10 +232,21 @@ async function rollback(
   note(`Version ${done.version} of ${vault}/${path} has the value of version ${version}.`);
 }
 
-async function rotate(path: string, options: VaultOption & { reason?: string }, command: Command): Promise<void> {
+interface RotateOptions extends VaultOption {
+  reason?: string;
+  length?: number;
+  stdin?: boolean;
+}
+
+async function rotate(path: string, options: RotateOptions, command: Command): Promise<void> {
   const { coffer, vault, isJson } = opened(command, options);
-  const { reason } = options;
-  const done = await coffer.secrets.rotate(vault, path, reason === undefined ? {} : { reason });
+  const { reason, length, stdin } = options;
+  const value = stdin === true ? await readSecretInput(`New value of ${path}`) : undefined;
+  const done = await coffer.secrets.rotate(vault, path, {
+    ...(reason !== undefined && { reason }),
+    ...(length !== undefined && { generator: { length } }),
+    ...(value !== undefined && { value }),
+  });
   if (isJson) return printJson(done);
   note(
     done.status === 'completed'
@@ -240,22 +255,29 @@ async function rotate(path: string, options: VaultOption & { reason?: string }, 
   );
 }
 
-async function search(text: string, options: VaultOption & { values?: boolean }, command: Command): Promise<void> {
+async function search(
+  text: string | undefined,
+  options: VaultOption & { values?: boolean },
+  command: Command,
+): Promise<void> {
   const { coffer, vault, isJson } = opened(command, options);
   if (options.values === true) {
+    if (text !== undefined)
+      throw new CommandError('Other users can see arguments: give the text on standard input, or at the prompt.');
+    const query = await readSecretInput('Text to search for');
     const route = 'POST /v1/vaults/{vault}/search';
-    const found = await coffer.call(route, { path: { vault }, body: { query: text } }, { isRead: true });
+    const found = await coffer.call(route, { path: { vault }, body: { query } }, { isRead: true });
     if (isJson) return printJson(found);
-    for (const { path } of found.matches) print(path);
-    return found.matches.length === 0 ? nothingFound(text, vault) : undefined;
+    return printPaths(found.matches, vault);
   }
+  if (text === undefined) throw new CommandError('Which text? coffer secrets search TEXT');
   const all = await Array.fromAsync(coffer.secrets.list(vault));
   const matching = all.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
   if (isJson) return printJson(matching);
-  if (matching.length === 0) return nothingFound(text, vault);
-  for (const { path } of matching) print(path);
+  printPaths(matching, vault);
 }
 
-function nothingFound(text: string, vault: string): never {
-  throw new CommandError(`Nothing in ${vault} matches ${text}.`, EXIT.notFound);
+function printPaths(found: readonly { path: string }[], vault: string): void {
+  if (found.length === 0) throw new CommandError(`Nothing in ${vault} matches.`, EXIT.notFound);
+  for (const { path } of found) print(path);
 }

@@ -1,0 +1,58 @@
+import { existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { HAS_TERMINALS, runCliScript } from '../../test/support/cli-script.ts';
+import { addPerson } from '../../test/support/people.ts';
+import { onBothDatabases, type Service, startService } from '../../test/support/service.ts';
+
+interface Proxy {
+  url: string;
+  /** While this file exists, every connection is cut. */
+  downFile: string;
+  close(): void;
+}
+
+async function startProxy(url: string): Promise<Proxy> {
+  const downFile = join(mkdtempSync(join(tmpdir(), 'coffer-proxy-')), 'down');
+  const server = createServer((incoming) => {
+    if (existsSync(downFile)) return void incoming.resetAndDestroy();
+    const outgoing = connect(Number(new URL(url).port), '127.0.0.1');
+    pipeline(incoming, outgoing, incoming, () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, downFile, close: () => server.close() };
+}
+
+/** The scripts in cli/testdata, each with a service of its own tenant's things and an empty home folder. */
+onBothDatabases('the command line', (database) => {
+  let service: Service;
+  let proxy: Proxy;
+  before(async () => {
+    service = await startService(database);
+    proxy = await startProxy(service.url);
+  });
+  after(async () => {
+    proxy.close();
+    await service.close();
+  });
+
+  for (const file of globSync('cli/testdata/*.txt').toSorted()) {
+    const text = readFileSync(file, 'utf8');
+    const skip = text.includes('\ntty$ ') && !HAS_TERMINALS ? 'needs the program script, of util-linux' : false;
+    test(basename(file, '.txt'), { skip }, async () => {
+      const { email, password } = await addPerson(service, { role: 'admin' });
+      await runCliScript(text, {
+        URL: service.url,
+        PROXY_URL: proxy.url,
+        PROXY_IS_DOWN: proxy.downFile,
+        ADMIN_TOKEN: service.adminToken,
+        EMAIL: email,
+        PERSON_PASSWORD: password,
+        NAME: `${basename(file, '.txt')}-${database}`,
+      });
+    });
+  }
+});
