@@ -23,17 +23,19 @@ const LOADING =
   /^(LD_.*|DYLD_.*|PATH|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|PS4|PROMPT_COMMAND|NODE_OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP)|PERL5(OPT|LIB|DB)|PERLLIB|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GCONV_PATH|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER)|EDITOR|VISUAL|PAGER)$/;
 const REFERENCE = 'coffer://';
 
-/** The environment of the command: its surroundings, the secrets that were chosen, and references filled in. */
+/** The environment of the command: its surroundings with references filled in, and the secrets that were chosen. */
 export async function environmentFor(
   coffer: Coffer,
   settings: Settings,
-  selection: Selection,
+  selection: Selection | null,
   options: EnvironmentOptions,
 ): Promise<ChildEnvironment> {
+  const own = await resolved(coffer, surroundings(options.clean === true));
+  if (selection === null) return own;
   const secrets = await withOfflineCopy(settings, selection, options, async () =>
     readVariables(coffer, selection, options.only),
   );
-  return joined(await resolved(coffer, surroundings(options.clean === true)), secrets, options);
+  return joined(own, secrets, options);
 }
 
 /**

@@ -41,14 +41,19 @@ export interface Child {
 /** A child with this process's terminal. Signals that reach this process alone are passed on; those of the terminal reach both. */
 export function startChild(name: string, args: readonly string[], environment: ChildEnvironment): Child {
   executable(name, environment['PATH'] ?? '');
-  const child = spawn(name, args, { env: environment, stdio: 'inherit' });
   const isTerminal = process.stdin.isTTY === true;
+  // Listened to before the child exists: it can send a signal before this process takes its next step.
+  const early: NodeJS.Signals[] = [];
+  let pass = (signal: NodeJS.Signals) => void early.push(signal);
   const listeners = FORWARDED.map((signal) => {
     const isOfTerminal = signal === 'SIGINT' || signal === 'SIGQUIT' || signal === 'SIGWINCH';
-    const pass = () => void (isTerminal && isOfTerminal ? undefined : child.kill(signal));
-    process.on(signal, pass);
-    return () => process.off(signal, pass);
+    const listen = () => (isTerminal && isOfTerminal ? undefined : pass(signal));
+    process.on(signal, listen);
+    return () => process.off(signal, listen);
   });
+  const child = spawn(name, args, { env: environment, stdio: 'inherit' });
+  pass = (signal) => void child.kill(signal);
+  for (const signal of early) pass(signal);
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(name, error.code ?? '')));
   child.once('exit', (code, signal) => resolve(code ?? 128 + (system.signals[signal ?? 'SIGKILL'] ?? 0)));

@@ -1,4 +1,5 @@
 import type { Auth, WorkloadCredential } from '../../client/src/auth.ts';
+import type { CertificateFiles } from '../../client/src/node/certificate-files.ts';
 import { readCredential } from '../../client/src/node/files.ts';
 import { CommandError } from './failure.ts';
 
@@ -21,6 +22,9 @@ export function machineAuth(environment: Environment): { auth: Auth; source: str
   const clientSecret = secret('COFFER_CLIENT_SECRET');
   if (clientId !== undefined && clientSecret !== null) {
     return { auth: { clientId, clientSecret }, source: 'COFFER_CLIENT_ID' };
+  }
+  if (clientId !== undefined && certificateFilesIn(environment) !== null) {
+    return { auth: { certificate: { clientId } }, source: 'COFFER_CERT_FILE' };
   }
   const idToken = secret('COFFER_ID_TOKEN');
   const connection = of('COFFER_CONNECTION');
@@ -47,4 +51,12 @@ function workloadOf(method: string, environment: Environment) {
     throw new CommandError(`COFFER_WORKLOAD_FIELD must be one of ${WORKLOAD_FIELDS.join(', ')}.`);
   const file = environment['COFFER_WORKLOAD_TOKEN_FILE'] || K8S_TOKEN_FILE;
   return { methodId, credential: (): WorkloadCredential => ({ [known]: readCredential(file) }) };
+}
+
+/** The client certificate to show: COFFER_CERT_FILE and COFFER_KEY_FILE. */
+export function certificateFilesIn(environment: Environment): CertificateFiles | null {
+  const [certFile, keyFile] = [environment['COFFER_CERT_FILE'], environment['COFFER_KEY_FILE']];
+  if (!certFile && !keyFile) return null;
+  if (!certFile || !keyFile) throw new CommandError('Set COFFER_CERT_FILE and COFFER_KEY_FILE, or neither.');
+  return { certFile, keyFile };
 }

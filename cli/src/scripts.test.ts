@@ -10,7 +10,7 @@ import { onBothDatabases, type Service, startService } from '../../test/support/
 
 interface Proxy {
   url: string;
-  /** While this file exists, every connection is cut. */
+  /** While this file exists, every connection that is used is cut. */
   downFile: string;
   close(): void;
 }
@@ -18,8 +18,8 @@ interface Proxy {
 async function startProxy(url: string): Promise<Proxy> {
   const downFile = join(mkdtempSync(join(tmpdir(), 'coffer-proxy-')), 'down');
   const server = createServer((incoming) => {
-    if (existsSync(downFile)) return void incoming.resetAndDestroy();
     const outgoing = connect(Number(new URL(url).port), '127.0.0.1');
+    incoming.on('data', () => existsSync(downFile) && incoming.resetAndDestroy());
     pipeline(incoming, outgoing, incoming, () => {});
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import type { Auth } from '../../client/src/auth.ts';
 import { Coffer } from '../../client/src/coffer.ts';
+import { identityFromFiles } from '../../client/src/node/certificate-files.ts';
 import { readCredential } from '../../client/src/node/files.ts';
 import { nodeTransport } from '../../client/src/node/transport.ts';
 import { baseOf } from '../../client/src/regions.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { CommandError, EXIT } from './failure.ts';
 import type { GlobalOptions } from './global-options.ts';
-import { machineAuth } from './machine-auth.ts';
+import { certificateFilesIn, machineAuth } from './machine-auth.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 import { findProject, type Project } from './project.ts';
 
@@ -95,9 +96,11 @@ export function env(name: string): string | undefined {
   return process.env[name] || undefined;
 }
 
-export function clientOf({ url, auth, caFile }: Pick<Settings, 'url' | 'auth' | 'caFile'>): Coffer {
+export function clientOf({ url, auth, caFile }: Pick<Settings, 'url' | 'auth' | 'caFile'>, keepAlive = false): Coffer {
   const ca = caFile === null ? {} : { ca: readCredential(caFile) };
-  return new Coffer({ url, auth, userAgent: USER_AGENT, transport: nodeTransport({ ...ca, keepAlive: false }) });
+  const files = certificateFilesIn(process.env);
+  const identity = files === null ? {} : { identity: identityFromFiles(files) };
+  return new Coffer({ url, auth, userAgent: USER_AGENT, transport: nodeTransport({ ...ca, ...identity, keepAlive }) });
 }
 
 /** The vault that is meant: `--vault`, COFFER_VAULT or the project's. */

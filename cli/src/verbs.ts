@@ -49,6 +49,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   connections: { summary: 'Give machines access', load: () => import('./commands/connections.ts') },
   tokens: { summary: 'List, create and revoke personal access tokens', load: () => import('./commands/tokens.ts') },
+  agent: { summary: 'Keep a service supplied with secrets', load: () => import('./commands/agent.ts') },
   completion: {
     summary: 'Print a completion script for bash, zsh or fish',
     load: () => import('./commands/completion.ts'),

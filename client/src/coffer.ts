@@ -2,8 +2,9 @@ import { Audit } from './audit.ts';
 import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
 import { Environments } from './environments.ts';
 import { type PagedRoute, pages } from './pages.ts';
+import { type CacheOptions, ReadCache } from './read-cache.ts';
 import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
-import { type CacheOptions, SecretCache } from './secret-cache.ts';
+import type { Secret } from './secret.ts';
 import { Secrets } from './secrets.ts';
 import { Vaults } from './vaults.ts';
 import type { SecretLocation, VersionStore } from './version-store.ts';
@@ -28,7 +29,7 @@ export class Coffer {
   constructor({ cache, zeroKnowledgeVersions, ...options }: CofferOptions) {
     const connection = new Connection(options);
     const byCertificate = 'certificate' in options.auth ? options.auth.certificate.clientId : null;
-    this.secrets = new Secrets(connection, cache === undefined ? null : new SecretCache(cache), byCertificate);
+    this.secrets = new Secrets(connection, cache === undefined ? null : new ReadCache<Secret>(cache), byCertificate);
     this.vaults = new Vaults(connection);
     this.environments = new Environments(connection);
     this.audit = new Audit(connection);

@@ -1,9 +1,9 @@
 import { type CallOptions, type Connection, sleep } from './connection.ts';
 import { pages } from './pages.ts';
+import type { ReadCache } from './read-cache.ts';
 import { parseReference, valueAt } from './reference.ts';
 import type { Schemas } from './routes.ts';
 import { Secret } from './secret.ts';
-import type { SecretCache } from './secret-cache.ts';
 
 export interface ListOptions extends CallOptions {
   prefix?: string;
@@ -39,11 +39,11 @@ const PAGE = 1000;
 /** The secrets of vaults. */
 export class Secrets {
   readonly #connection: Connection;
-  readonly #cache: SecretCache | null;
+  readonly #cache: ReadCache<Secret> | null;
   /** The connection whose certificate is the only credential, or null. */
   readonly #byCertificate: string | null;
 
-  constructor(connection: Connection, cache: SecretCache | null, byCertificate: string | null) {
+  constructor(connection: Connection, cache: ReadCache<Secret> | null, byCertificate: string | null) {
     this.#connection = connection;
     this.#cache = cache;
     this.#byCertificate = byCertificate;

@@ -99,7 +99,7 @@ function stepsIn(text: string): Step[] {
 
 const NODE = process.execPath;
 const CLI = resolve('cli/main.js');
-const STEP_MS = 120_000;
+const STEP_MS = 90_000;
 
 class Session {
   readonly #folder: string;
@@ -152,7 +152,7 @@ class Session {
       cwd: this.#folder,
       env: this.#env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: STEP_MS,
+      detached: true,
     });
     return outcomeOf(child);
   }
@@ -163,7 +163,7 @@ class Session {
       cwd: this.#folder,
       env: this.#env,
       stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: STEP_MS,
+      detached: true,
     });
     let shown = '';
     const waiting = [...typed];
@@ -196,9 +196,11 @@ function outcomeOf(child: ReturnType<typeof spawn>): Promise<Ran> {
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString('utf8');
   });
+  // What it started is in its group, and would otherwise keep its output open.
+  const timer = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), STEP_MS);
   child.once('error', reject);
-  child.once('close', (code, signal) => settle({ stdout, stderr, exitCode: code ?? (signal === null ? -1 : -2) }));
-  return promise;
+  child.once('close', (code) => settle({ stdout, stderr, exitCode: code ?? -1 }));
+  return promise.finally(() => clearTimeout(timer));
 }
 
 /** A terminal also shows what is typed and asked, so there the lines are only a part of what is seen. */

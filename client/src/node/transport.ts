@@ -7,6 +7,8 @@ export interface NodeTransportOptions {
   ca?: string;
   /** The client certificate to show and its key, in PEM. Called again for each new connection. */
   identity?: () => { cert: string; key: string };
+  /** The socket of `coffer agent run`, which adds the credentials; the address of the service then only gives the path. */
+  socketPath?: string;
   /** How many bytes an answer may have: 64 MiB unless given. */
   bytesMax?: number;
   /** Whether connections stay open for the next request: true unless given. */
@@ -14,14 +16,12 @@ export interface NodeTransportOptions {
 }
 
 const BYTES_MAX = 64 * 1024 * 1024;
+/** Nothing but a program that means the socket sends it: a page or a proxy that was talked into calling it does not. */
+export const SOCKET_HEADER = 'x-coffer-agent';
 
 /** Sends by Node's own HTTP client, which starts faster than `fetch` and can show a client certificate. */
-export function nodeTransport({
-  ca,
-  identity,
-  bytesMax = BYTES_MAX,
-  keepAlive = true,
-}: NodeTransportOptions = {}): Transport {
+export function nodeTransport(options: NodeTransportOptions = {}): Transport {
+  const { ca, identity, socketPath, bytesMax = BYTES_MAX, keepAlive = true } = options;
   let plain: HttpAgent | null = null;
   let secure: { agent: HttpsAgent; cert: string | null } | null = null;
   const agentFor = (url: string): HttpAgent => {
@@ -41,19 +41,22 @@ export function nodeTransport({
     }
     return secure.agent;
   };
-  return (request) => send(request, agentFor(request.url), bytesMax);
+  return (request) =>
+    socketPath === undefined
+      ? send(request, { agent: agentFor(request.url) }, bytesMax)
+      : send({ ...request, headers: { ...request.headers, [SOCKET_HEADER]: '1' } }, { socketPath }, bytesMax);
 }
 
 function send(
   { method, url, headers, body, signal }: TransportRequest,
-  agent: HttpAgent,
+  route: { agent: HttpAgent } | { socketPath: string },
   bytesMax: number,
 ): Promise<TransportResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
     method,
-    agent,
+    ...route,
     signal,
     headers: { ...headers, ...length },
   });

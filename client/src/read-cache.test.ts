@@ -1,25 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CofferError, type CofferErrorCode } from './errors.ts';
-import { Secret } from './secret.ts';
-import { type CacheOptions, SecretCache } from './secret-cache.ts';
-
-function secretOf(value: string): Secret {
-  return new Secret({ value, path: 'a', vault: 'v' } as ConstructorParameters<typeof Secret>[0]);
-}
+import { type CacheOptions, ReadCache } from './read-cache.ts';
 
 /** A cache with a clock that the test moves, before a service that answers or fails as told. */
 function cached(options: CacheOptions) {
   const state = { now: 0, reads: 0, failure: null as [CofferErrorCode, number] | null };
-  const cache = new SecretCache(options, () => state.now);
-  const get = async (key = 'v/a?') => {
-    const { value } = await cache.get(key, async () => {
+  const cache = new ReadCache<string>(options, () => state.now);
+  const get = (key = 'v/a?') =>
+    cache.get(key, async () => {
       state.reads++;
       if (state.failure !== null) throw new CofferError('no', { code: state.failure[0], status: state.failure[1] });
-      return secretOf(`value ${state.reads}`);
+      return `value ${state.reads}`;
     });
-    return value;
-  };
   return { state, cache, get };
 }
 

@@ -1,10 +1,9 @@
 import { CofferError } from './errors.ts';
-import type { Secret } from './secret.ts';
 
 export interface CacheOptions {
   /** How long a value is served without asking the service. */
   maxAgeMs: number;
-  /** How many secrets are kept: 1,024 unless given. The one not used for longest leaves first. */
+  /** How many answers are kept: 1,024 unless given. The one not used for longest leaves first. */
   entries?: number;
   /** If the service cannot be reached, a value up to this age is served. Never unless given, and never after a refusal. */
   staleIfErrorMs?: number;
@@ -12,18 +11,18 @@ export interface CacheOptions {
 
 const ENTRIES = 1024;
 
-interface Kept {
-  secret: Secret;
+interface Kept<T> {
+  value: T;
   readAt: number;
 }
 
-/** Keeps secrets that were read, in this process only. */
-export class SecretCache {
+/** Keeps what was read, in this process only. */
+export class ReadCache<T> {
   readonly #maxAgeMs: number;
   readonly #entries: number;
   readonly #staleIfErrorMs: number;
   readonly #now: () => number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, Kept<T>>();
 
   constructor({ maxAgeMs, entries = ENTRIES, staleIfErrorMs = 0 }: CacheOptions, now = () => performance.now()) {
     this.#maxAgeMs = maxAgeMs;
@@ -32,20 +31,20 @@ export class SecretCache {
     this.#now = now;
   }
 
-  async get(key: string, read: () => Promise<Secret>): Promise<Secret> {
+  async get(key: string, read: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.readAt < this.#maxAgeMs) {
       this.#keep(key, kept);
-      return kept.secret;
+      return kept.value;
     }
     try {
       const readAt = this.#now();
-      const secret = await read();
-      this.#keep(key, { secret, readAt });
-      return secret;
+      const value = await read();
+      this.#keep(key, { value, readAt });
+      return value;
     } catch (error) {
       if (kept !== undefined && isUnreachable(error) && this.#now() - kept.readAt < this.#staleIfErrorMs) {
-        return kept.secret;
+        return kept.value;
       }
       // Whoever may not read it any more, or not at this moment, does not get it from here either.
       if (!isUnreachable(error)) this.#kept.delete(key);
@@ -58,7 +57,7 @@ export class SecretCache {
     for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
   }
 
-  #keep(key: string, kept: Kept): void {
+  #keep(key: string, kept: Kept<T>): void {
     this.#kept.delete(key);
     this.#kept.set(key, kept);
     const [oldest] = this.#kept.keys();
