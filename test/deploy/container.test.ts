@@ -18,12 +18,12 @@ import { containerScript, PATH, runBeside, whyNoContainer, writeScript } from '.
 
 const ROOT = join(import.meta.dirname, '../..');
 const stages = stagesOf(join(ROOT, 'deploy/container/Containerfile'));
-const missing = whyNoContainer();
+const skip = whyNoContainer() ?? false;
 const BUILD_MS = 10 * 60_000;
 const UID = '10001';
 
 onBothDatabases('the container', (database) => {
-  describe('carried out by hand', { skip: missing ?? false }, () => {
+  describe('carried out by hand', { skip }, () => {
     const scratch = newScratch();
     const context = newScratch();
     const secrets = newScratch();

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const NOBODY = 65_534;
 const found = installed(['strace', 'systemd'], { strace: '/usr/bin/strace', analyze: '/usr/bin/systemd-analyze' });
-const missing = 'missing' in found ? found.missing : process.getuid?.() === 0 ? false : 'only root can become nobody';
+const skip = 'missing' in found ? found.missing : process.getuid?.() === 0 ? false : 'only root can become nobody';
 
 /** The system calls of a group such as @system-service, with those of the groups in it. */
 function callsOf(group: string): Set<string> {
@@ -44,8 +44,8 @@ after(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-describe('under the system calls that the units allow', { skip: missing }, () => {
-  const folder = missing === false ? newScratch() : '';
+describe('under the system calls that the units allow', { skip }, () => {
+  const folder = skip === false ? newScratch() : '';
   const data = join(folder, 'data');
   const env = {
     PATH: process.env['PATH'] ?? '',

@@ -25,7 +25,7 @@ const valuesOf = (unit: string, key: string) =>
       .matchAll(new RegExp(`^${key}=(.*)$`, 'gm')),
   ].map(([, value = '']) => value);
 const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
-const missing = analyze('--version').error === undefined ? false : 'systemd-analyze is not installed';
+const skip = analyze('--version').error === undefined ? false : 'systemd-analyze is not installed';
 const SYSTEM_UNITS = '/lib/systemd/system';
 
 describe('units of systemd', () => {
@@ -72,7 +72,7 @@ describe('units of systemd', () => {
   });
 
   for (const unit of UNITS) {
-    test(`${basename(unit)} is exposed no more than it must be`, { skip: missing }, () => {
+    test(`${basename(unit)} is exposed no more than it must be`, { skip }, () => {
       const threshold = `--threshold=${EXPOSURE_MAX[unit]}`;
       const { status, stdout, stderr } = analyze('security', '--offline=true', threshold, join(ROOT, 'deploy', unit));
       assert.equal(status, 0, `${stdout}${stderr}`);
@@ -80,13 +80,13 @@ describe('units of systemd', () => {
     });
   }
 
-  test('a unit without its hardening would be found', { skip: missing }, () => {
+  test('a unit without its hardening would be found', { skip }, () => {
     const file = join(newScratch(), 'coffer.service');
     writeFileSync(file, '[Service]\nExecStart=/bin/true\n');
     assert.notEqual(analyze('security', '--offline=true', '--threshold=20', file).status, 0);
   });
 
-  test('systemd understands every line', { skip: missing }, (t) => {
+  test('systemd understands every line', { skip }, (t) => {
     if (!existsSync(join(SYSTEM_UNITS, 'sysinit.target'))) return t.skip('the targets of systemd are not installed');
     const root = newScratch();
     const units = join(root, 'etc/systemd/system');
