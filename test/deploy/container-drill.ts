@@ -30,6 +30,8 @@ export interface Drill {
   env: Record<string, string>;
   /** Folders of this machine that are mounted, by their paths in the container. */
   mounts: Record<string, string>;
+  /** Whether the volume belongs to root and the group, as Kubernetes mounts it, and not to the user, as an engine makes it from the image. */
+  isVolumeOfGroup: boolean;
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -39,7 +41,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
  * this machine's root with the pinned Node in it. The last one becomes read-only, and the command runs in it as the user that the file names, without
  * capabilities. The process that runs the script becomes the service.
  */
-export function containerScript({ stages, context, scratch, env, mounts }: Drill): string {
+export function containerScript({ stages, context, scratch, env, mounts, isVolumeOfGroup }: Drill): string {
   const lines = ['set -eu', `mount -t tmpfs tmpfs ${scratch}`, `cd ${scratch}`];
   const rootOf = (stage: Stage) => `${scratch}/${stages.indexOf(stage)}`;
   for (const stage of stages) {
@@ -64,9 +66,12 @@ export function containerScript({ stages, context, scratch, env, mounts }: Drill
   }
   const last = stages.at(-1) as Stage;
   const root = rootOf(last);
+  const [uid = '', gid = ''] = last.instructions.find(({ name }) => name === 'USER')?.text.split(':') ?? [];
   const volume = last.instructions.find(({ name }) => name === 'VOLUME')?.text ?? '';
   // What is of this machine and of no image. Its folders below the scratch folder stay reachable by the mounts.
   lines.push(`cp -a ${root}${volume} ${scratch}/volume`, `mount --bind ${scratch}/volume ${root}${volume}`);
+  if (isVolumeOfGroup)
+    lines.push(`chgrp ${gid} ${scratch}/volume`, `chown root ${scratch}/volume`, `chmod 2775 ${scratch}/volume`);
   for (const [path, from] of Object.entries(mounts)) {
     lines.push(`mkdir -p ${root}${path}`, `mount --bind -o ro ${from} ${root}${path}`);
   }
@@ -75,7 +80,6 @@ export function containerScript({ stages, context, scratch, env, mounts }: Drill
     `mount -t tmpfs -o ro tmpfs ${root}${ROOT}`,
     `mount -o remount,ro ${root}`,
   );
-  const [uid = '', gid = ''] = last.instructions.find(({ name }) => name === 'USER')?.text.split(':') ?? [];
   const command = last.instructions.find(({ name }) => name === 'CMD');
   const variables = Object.entries({ PATH, ...environmentOf(last), ...env }).map(([name, value]) =>
     quoted(`${name}=${value}`),
