@@ -143,7 +143,7 @@ function testChart(api: KubeApiServer): void {
     assert.equal((securityContext as Record<string, unknown>)['fsGroupChangePolicy'], 'OnRootMismatch');
     assert.ok(volumes.some((volume) => 'persistentVolumeClaim' in volume));
     const paths = containers[0].volumeMounts.map(({ mountPath }) => mountPath);
-    assert.deepEqual(paths.sort(), ['/etc/coffer/root', '/tmp', '/var/lib/coffer']);
+    assert.deepEqual(paths.sort(), ['/etc/coffer/root-key', '/tmp', '/var/lib/coffer']);
   });
 
   test('a pod has the time that it needs to end', async () => {
