@@ -29,6 +29,7 @@ const EVERYTHING: Values = {
   settings: { CV_WORKERS: 'auto', CV_TRUSTED_PROXIES: '10.0.0.0/8', CV_SLOW_REQUEST_MS: 1000 },
   secretSettings: [{ name: 'CV_SMTP_URL', existingSecret: 'mail', key: 'url' }],
   drainSeconds: 20,
+  'checkpoints.existingClaim': 'checkpoints',
   'networkPolicy.ingressFrom': [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
   'networkPolicy.databaseTo': [{ ipBlock: { cidr: '10.1.2.3/32' } }],
   'networkPolicy.extraEgress': [{ ports: [{ port: 587, protocol: 'TCP' }] }],
@@ -173,6 +174,7 @@ function testChart(api: KubeApiServer): void {
         name,
       );
     }
+    assert.ok(mounts.some(({ mountPath }) => mountPath === env['CV_CHECKPOINT_DIR']));
     const secrets = pod.volumes.flatMap((volume) => (volume['secret'] as { secretName: string })?.secretName ?? []);
     assert.deepEqual(secrets.sort(), ['coffer-database', 'coffer-root', 'coffer-tls', 'mail']);
     for (const values of [MINIMAL, EVERYTHING]) {

@@ -9,7 +9,7 @@
 {{- end }}
 {{- if and .Values.terminationGracePeriodSeconds (lt (int .Values.terminationGracePeriodSeconds) (int (add .Values.drainSeconds 30))) }}{{ fail (printf "terminationGracePeriodSeconds: requests under way would be cut off. Set it to 0, or to %d or more: drainSeconds and 30." (add .Values.drainSeconds 30)) }}{{ end }}
 {{- if and .Values.serviceMonitor.enabled (not .Values.serviceMonitor.tokenSecret) }}{{ fail "serviceMonitor.tokenSecret: name a Secret with a token that permits metrics:read." }}{{ end }}
-{{- $own := list "CV_HOST" "CV_PORT" "CV_TLS_PORT" "CV_DATA_DIR" "CV_BASE_URL" "CV_AUDIENCE" "CV_DRAIN_SECONDS" "CV_DATABASE_URL_FILE" "CV_ROOT_KEY_PROVIDER" "CV_ROOT_KEY_FILE" "CV_ROOT_PASSPHRASE_FILE" "CV_TLS_CERT_FILE" "CV_TLS_KEY_FILE" }}
+{{- $own := list "CV_HOST" "CV_PORT" "CV_TLS_PORT" "CV_DATA_DIR" "CV_BASE_URL" "CV_AUDIENCE" "CV_DRAIN_SECONDS" "CV_DATABASE_URL_FILE" "CV_ROOT_KEY_PROVIDER" "CV_ROOT_KEY_FILE" "CV_ROOT_PASSPHRASE_FILE" "CV_TLS_CERT_FILE" "CV_TLS_KEY_FILE" "CV_CHECKPOINT_DIR" }}
 {{- $secret := list "CV_DATABASE_URL" "CV_ROOT_KEY" "CV_ROOT_PASSPHRASE" "CV_NEW_ROOT_KEY" "CV_NEW_ROOT_PASSPHRASE" "CV_SMTP_URL" "CV_STRIPE_WEBHOOK_SECRET" "CV_STRIPE_API_KEY" }}
 {{- range $name := keys .Values.settings }}
 {{- if has $name $own }}{{ fail (printf "settings.%s: the chart sets it from another value." $name) }}{{ end }}
