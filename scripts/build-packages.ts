@@ -28,7 +28,6 @@ const PACKAGES: Readonly<Record<string, Package>> = {
     sources: ['main.js', 'required-node.js', 'src/**/*.ts', 'migrations/*.ts'],
     copied: [
       ['server/src/features/reference/assets', 'src/features/reference/assets'],
-      ...globSync('server/src/**/*.json', { cwd: ROOT }).map((file) => [file, relative('server', file)] as const),
       ['docs/guide', 'docs/guide'],
       ['docs/operations.md', 'docs/operations.md'],
       ['docs/generated/configuration.md', 'docs/generated/configuration.md'],
@@ -55,7 +54,8 @@ interface PackageJson {
 const readJson = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as PackageJson;
 const root = readJson('package.json');
 const manifests = new Map([...Object.keys(PACKAGES), 'agent'].map((name) => [name, readJson(`${name}/package.json`)]));
-const asJavaScript = (file: string) => file.replace(/\.ts$/, '.js');
+/** An import of a file of types alone, `x.d.ts`, names the JavaScript beside it too, as TypeScript wants it. */
+const asJavaScript = (file: string) => file.replace(/(?:\.d)?\.ts$/, '.js');
 
 function buildPackage(name: string, { sources, copied, hasTypes }: Package): void {
   const folder = join(TARGET, name);
@@ -63,6 +63,10 @@ function buildPackage(name: string, { sources, copied, hasTypes }: Package): voi
     const target = join(folder, asJavaScript(relative(name, file)));
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, javaScriptOf(name, file));
+  }
+  // Data that sources import, and types that were generated.
+  for (const file of globSync(`${name}/src/**/*.{json,d.ts}`, { cwd: ROOT })) {
+    if (hasTypes || !file.endsWith('.d.ts')) cpSync(join(ROOT, file), join(folder, relative(name, file)));
   }
   for (const [from, to] of copied) cpSync(join(ROOT, from), join(folder, to), { recursive: true });
   if (hasTypes) writeTypes(name, folder);
@@ -72,7 +76,7 @@ function buildPackage(name: string, { sources, copied, hasTypes }: Package): voi
 function sourceFiles(name: string, patterns: readonly string[]): string[] {
   return patterns
     .flatMap((pattern) => globSync(`${name}/${pattern}`, { cwd: ROOT }))
-    .filter((file) => !file.endsWith('.test.ts') && !LEFT_OUT.includes(file));
+    .filter((file) => !/\.(test|d)\.ts$/.test(file) && !LEFT_OUT.includes(file));
 }
 
 /** Relative imports name JavaScript, and those of another workspace its package. */

@@ -19,7 +19,6 @@ const KINDS: Readonly<Record<PackageName, readonly RegExp[]>> = {
   server: [
     /^(main|required-node)\.js$/,
     /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.js$/,
-    /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.json$/,
     /^src\/features\/reference\/assets\/style\.css$/,
     /^migrations\/\d{4}-[a-z0-9-]+\.js$/,
     /^docs\/(guide\/[A-Za-z-]+|operations|generated\/(configuration|quotas))\.md$/,
@@ -28,6 +27,8 @@ const KINDS: Readonly<Record<PackageName, readonly RegExp[]>> = {
   cli: [/^main\.js$/, /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.js$/],
   agent: [/^coffer-agent\.mjs$/],
 };
+/** Data that sources import. */
+const DATA = /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.json$/;
 const OF_EACH = ['LICENSE', 'README.md', 'package.json'];
 const NAMES_A_MACHINE = /\/(?:work|root|home)\/[a-z]/;
 const IMPORTS =
@@ -54,7 +55,7 @@ for (const name of PACKAGES) {
       for (const file of OF_EACH) assert.ok(files.includes(file), `${file} is missing`);
       const others = files.filter((file) => !OF_EACH.includes(file));
       assert.deepEqual(
-        others.filter((file) => !KINDS[name].some((kind) => kind.test(file)) || file.includes('.test.')),
+        others.filter((file) => ![...KINDS[name], DATA].some((kind) => kind.test(file)) || file.includes('.test.')),
         [],
       );
       for (const kind of KINDS[name])
@@ -69,7 +70,7 @@ for (const name of PACKAGES) {
     test(isBundle ? 'is one file' : 'has every source file that is no test', () => {
       if (isBundle) return assert.equal(files.length, OF_EACH.length + 1);
       const expected = globSync(`${name}/{src,migrations}/**/*.ts`, { cwd: ROOT })
-        .filter((file) => !file.endsWith('.test.ts') && file !== 'server/src/generate.ts')
+        .filter((file) => !/\.(test|d)\.ts$/.test(file) && file !== 'server/src/generate.ts')
         .map((file) => relative(name, file).replace(/\.ts$/, '.js'));
       assert.ok(expected.length > 5);
       assert.deepEqual(
