@@ -10,8 +10,8 @@ export function requireNode(instead) {
   ).version;
   const major = Number.parseInt(pinned, 10);
   if (Number.parseInt(process.versions.node, 10) >= major) return;
-  process.stderr.write(
-    `Coffer needs Node ${major} or later, and this is Node ${process.versions.node}. \`npm ci\` installs it: ${instead}\n`,
-  );
+  const isInstalled = import.meta.url.includes('/node_modules/');
+  const advice = isInstalled ? 'Install it, and try again.' : `\`npm ci\` installs it: ${instead}`;
+  process.stderr.write(`Coffer needs Node ${major} or later, and this is Node ${process.versions.node}. ${advice}\n`);
   process.exit(1);
 }

@@ -27,6 +27,7 @@ const { values: options, positionals } = parseArgs({
     regions: { type: 'boolean' },
     operate: { type: 'boolean' },
     ha: { type: 'boolean' },
+    deploy: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },

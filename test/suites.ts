@@ -28,6 +28,7 @@ const LONG = [
   'test/regions/',
   'test/ha/',
   'test/operate/',
+  'test/deploy/',
   ...SLOW,
 ];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
@@ -61,7 +62,18 @@ export function isOverHttp(file: string): boolean {
 }
 
 export const SUITES: readonly (Suite & {
-  name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' | 'siem' | 'cluster' | 'regions' | 'ha' | 'operate';
+  name:
+    | 'quick'
+    | 'crash'
+    | 'faults'
+    | 'fuzz'
+    | 'schemathesis'
+    | 'siem'
+    | 'cluster'
+    | 'regions'
+    | 'ha'
+    | 'operate'
+    | 'deploy';
 })[] = [
   {
     name: 'quick',
@@ -107,6 +119,7 @@ export const SUITES: readonly (Suite & {
   { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
   { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
   { name: 'operate', has: isAmong(['test/operate/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
+  { name: 'deploy', has: isAmong(['test/deploy/']), env: {}, fileMinutes: 60, needsPostgres: true, isOnDisk: false },
   {
     name: 'cluster',
     has: isAmong(['test/cluster/']),

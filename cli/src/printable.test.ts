@@ -9,7 +9,6 @@ test('a terminal is told nothing by a name', () => {
   assert.equal(printable('plain äöü 漢字 🙂\n\t'), 'plain äöü 漢字 🙂\n\t');
   for (const hostile of [
     '\u001b[2J',
-    '\u001b]0;title\u0007',
     '\r',
     '\b',
     '\u009b31m',

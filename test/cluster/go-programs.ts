@@ -26,6 +26,13 @@ export const HELM: GoProgram = {
   package: 'helm.sh/helm/v3/cmd/helm',
 };
 
+export const ACTIONLINT: GoProgram = {
+  name: 'actionlint',
+  module: 'github.com/rhysd/actionlint',
+  version: 'v1.7.12',
+  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+};
+
 const BUILD_TIMEOUT_MS = 50 * 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const run = promisify(execFile);

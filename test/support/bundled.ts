@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** Set by test/run.ts: the folder where the service and the command line are as a few files, which load sooner than a thousand. */
 export const BUNDLE_VARIABLE = 'COFFER_TEST_BUNDLE';
@@ -13,5 +13,5 @@ export function programPath(source: string, options: { isFromSource: boolean }):
   const folder = process.env[BUNDLE_VARIABLE];
   const bundled = BUNDLED[source];
   const isBundled = folder !== undefined && bundled !== undefined && !options.isFromSource;
-  return isBundled ? join(folder, `${bundled}.mjs`) : join(ROOT, source);
+  return isBundled ? join(folder, `${bundled}.mjs`) : resolve(ROOT, source);
 }

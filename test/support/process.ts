@@ -49,6 +49,8 @@ export interface ProcessOptions {
   preloaded?: string;
   /** By `npm start`, as the leader of a process group of its own, like the first process of a container. */
   isByNpm?: boolean;
+  /** The entry file of another copy of the service, such as an installed package. */
+  program?: string;
   /** How many files and connections it may have open at a time. */
   descriptors?: number;
 }
@@ -139,7 +141,7 @@ function limited(descriptors: number | undefined, command: string[]): [string, s
 
 /** The service as an operator runs it. */
 export function startServiceProcess(options: ProcessOptions = {}): Started {
-  return startProcess('server/main.js', [], options);
+  return startProcess(options.program ?? 'server/main.js', [], options);
 }
 
 /** The same, once it says that it is ready; fails if it ends or stays silent instead. */

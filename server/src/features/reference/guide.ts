@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { type Html, html } from './html.ts';
 import { ERRORS, GUIDE, INDEX, Links } from './links.ts';
@@ -6,8 +6,12 @@ import { type Rendered, type ResolveLink, renderMarkdown } from './markdown.ts';
 import type { NounPage } from './nouns.ts';
 import type { ContentsGroup } from './page-layout.ts';
 
-/** The guide is read from files shipped with the service, so that it also works without network access. */
-const FOLDER = new URL('../../../../docs/', import.meta.url);
+/**
+ * The guide is read from files shipped with the service, so that it also works without network access: in an installed package they are in its own
+ * folder, and in a checkout beside the server.
+ */
+const PACKED_FOLDER = new URL('../../../docs/', import.meta.url);
+const FOLDER = existsSync(PACKED_FOLDER) ? PACKED_FOLDER : new URL('../../../../docs/', import.meta.url);
 const FIRST_FILE = 'guide/README.md';
 
 /** Files outside the guide that it links to, by their page names. */

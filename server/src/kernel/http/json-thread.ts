@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { unavailable } from '../platform/errors.ts';
 import { JsonError, MAX_JSON_MEMBERS, parseJson } from './json.ts';
@@ -6,6 +7,8 @@ import { JsonError, MAX_JSON_MEMBERS, parseJson } from './json.ts';
 export const PARSED_IN_PLACE_BYTES_MAX = 64 * 1024;
 /** Enough for the largest body and its parsed value. If a thread needs more, it ends, and the process continues. */
 const THREAD_HEAP_MIB_MAX = 256;
+/** It is TypeScript in a checkout and JavaScript in an installed package, like this file. */
+const WORKER_FILE = `./json-thread-worker${extname(import.meta.url)}`;
 
 /** The thread's responses, in the order of the messages. */
 export type ThreadAnswer = { value: unknown } | { problem: string };
@@ -45,7 +48,7 @@ export class JsonThread {
 
   #started(): Worker {
     if (this.#worker !== null) return this.#worker;
-    const worker = new Worker(new URL('./json-thread-worker.ts', import.meta.url), {
+    const worker = new Worker(new URL(WORKER_FILE, import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX },
       // It needs no environment variables, which may contain secrets.
       env: {},

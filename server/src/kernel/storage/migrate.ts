@@ -51,7 +51,8 @@ const COLUMNS: Record<DatabaseKind, Columns> = {
 };
 
 const FOLDER = join(import.meta.dirname, '../../../migrations');
-const FILE_NAME = /^(\d{4})-([a-z0-9-]+)\.ts$/;
+/** In an installed package they are JavaScript. */
+const FILE_NAME = /^(\d{4})-([a-z0-9-]+)\.[jt]s$/;
 
 export async function loadMigrations(folder: string = FOLDER): Promise<Migration[]> {
   const migrations: Migration[] = [];

@@ -1,0 +1,3 @@
+module coffer.dev/go
+
+go 1.24
