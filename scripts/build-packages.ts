@@ -13,6 +13,8 @@ const ROOT = join(import.meta.dirname, '..');
 const TARGET = resolve(process.argv[2] ?? join(ROOT, 'dist/packages'));
 const NODE_RANGE = '>=26';
 const IMPORTED = /(\b(?:from|import)\s*\(?\s*)'(\.\.?\/[^']+)'/g;
+/** TypeScript writes `import("./x.ts")` where it names a type that the source does not. */
+const IMPORTED_TYPE = /(\b(?:from|import)\s*\(?\s*)['"](\.\.?\/[^'"]+)['"]/g;
 const SCOPE = '@coffer/';
 
 interface Package {
@@ -154,7 +156,7 @@ function writeTypes(name: string, folder: string): void {
   for (const file of globSync('src/**/*.d.ts', { cwd: folder })) {
     const path = join(folder, file);
     const javaScript = (_: string, before: string, imported: string) => `${before}'${asJavaScript(imported)}'`;
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(IMPORTED, javaScript));
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(IMPORTED_TYPE, javaScript));
   }
 }
 

@@ -27,8 +27,9 @@ test('a secret cannot change how a program is loaded, unless it was asked for by
     'PAGER',
   ]) {
     const secrets = new Map([[name, 'x']]);
+    const only = [name];
     assert.throws(() => joined({}, secrets, {}), CommandError, name);
-    assert.deepEqual(joined({}, secrets, { only: [name] }), { [name]: 'x' });
+    assert.deepEqual(joined({}, secrets, { only }), { [name]: 'x' });
   }
   assert.deepEqual(joined({}, new Map([['LDAP_PASSWORD', 'x']]), {}), { LDAP_PASSWORD: 'x' });
 });

@@ -1,4 +1,4 @@
-import { CofferError } from '../../client/src/errors.ts';
+import { CofferError } from '../../client/src/index.ts';
 import { printable } from './printable.ts';
 
 export const EXIT = { done: 0, local: 1, remote: 2, refused: 3, notFound: 4 } as const;

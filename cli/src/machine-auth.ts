@@ -1,6 +1,5 @@
-import type { Auth, WorkloadCredential } from '../../client/src/auth.ts';
-import type { CertificateFiles } from '../../client/src/node/certificate-files.ts';
-import { readCredential } from '../../client/src/node/files.ts';
+import type { Auth, WorkloadCredential } from '../../client/src/index.ts';
+import { type CertificateFiles, readCredential } from '../../client/src/node/index.ts';
 import { CommandError } from './failure.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writePrivateFile } from '../../client/src/node/files.ts';
+import { writePrivateFile } from '../../client/src/node/index.ts';
 import { configFolder } from './profiles.ts';
 import type { Selection } from './selection.ts';
 import type { Settings } from './settings.ts';

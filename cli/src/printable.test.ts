@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CofferError } from '../../client/src/errors.ts';
+import { CofferError } from '../../client/src/index.ts';
 import { CommandError, exitCodeOf, explain } from './failure.ts';
 import { ago } from './output.ts';
 import { printable } from './printable.ts';
 
 test('a terminal is told nothing by a name', () => {
   assert.equal(printable('plain äöü 漢字 🙂\n\t'), 'plain äöü 漢字 🙂\n\t');
-  for (const hostile of [
-    '\u001b[2J',
-    '\r',
-    '\b',
-    '\u009b31m',
-    '\u202e',
-    '\u2066',
-    '\u0000',
-    '\u2028',
-  ]) {
+  for (const hostile of ['\u001b[2J', '\r', '\b', '\u009b31m', '\u202e', '\u2066', '\u0000', '\u2028']) {
     assert.equal(printable(`a${hostile}b`), `a${'\uFFFD'}${hostile.slice(1)}b`);
   }
   const error = new CofferError('There is no vault named \u001b[31mx.', { code: 'VAULT_NOT_FOUND', status: 404 });

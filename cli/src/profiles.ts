@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { writePrivateFile } from '../../client/src/node/files.ts';
+import { writePrivateFile } from '../../client/src/node/index.ts';
 import { CommandError } from './failure.ts';
 
 /** A service that somebody is logged in to. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Coffer } from '../../client/src/coffer.ts';
+import type { Coffer } from '../../client/src/index.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { env, type Settings, vaultOf } from './settings.ts';
 import { type Variables, variablesOf } from './variables.ts';

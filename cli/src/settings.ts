@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
-import type { Auth } from '../../client/src/auth.ts';
-import { Coffer } from '../../client/src/coffer.ts';
-import { identityFromFiles } from '../../client/src/node/certificate-files.ts';
-import { readCredential } from '../../client/src/node/files.ts';
-import { nodeTransport } from '../../client/src/node/transport.ts';
-import { baseOf } from '../../client/src/regions.ts';
+import { type Auth, baseOf, Coffer } from '../../client/src/index.ts';
+import { identityFromFiles, nodeTransport, readCredential } from '../../client/src/node/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { CommandError, EXIT } from './failure.ts';
 import type { GlobalOptions } from './global-options.ts';

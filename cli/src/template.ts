@@ -1,4 +1,4 @@
-import { REFERENCES_IN_TEXT } from '../../client/src/reference.ts';
+import { REFERENCES_IN_TEXT } from '../../client/src/index.ts';
 
 const IN_BRACES = /\{\{\s*(coffer:\/\/[^\s{}]+)\s*\}\}/g;
 

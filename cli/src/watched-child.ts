@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Coffer } from '../../client/src/coffer.ts';
+import type { Coffer } from '../../client/src/index.ts';
 import { type ChildEnvironment, startChild } from './child.ts';
 import { type EnvironmentOptions, environmentFor } from './child-environment.ts';
 import { explain } from './failure.ts';

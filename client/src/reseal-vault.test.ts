@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { resealVault, type ServedSecret, sealZeroKnowledge, ZeroKnowledgeClient } from './index.ts';
+import { resealVault, type ServedSecret, sealZeroKnowledge, ZeroKnowledgeClient } from './zero-knowledge-index.ts';
 
 const file = new URL('../../docs/zero-knowledge-vectors.json', import.meta.url);
 const { opens } = JSON.parse(readFileSync(file, 'utf8')) as {

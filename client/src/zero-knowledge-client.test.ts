@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { LOCATIONS_MAX } from './version-store.ts';
+import { VERSIONS_SEARCHED_MAX } from './zero-knowledge-client.ts';
 import {
   InProcessVersionStore,
   openZeroKnowledge,
@@ -9,9 +11,7 @@ import {
   ZeroKnowledgeClient,
   ZeroKnowledgeError,
   ZeroKnowledgeVersionError,
-} from './index.ts';
-import { LOCATIONS_MAX } from './version-store.ts';
-import { VERSIONS_SEARCHED_MAX } from './zero-knowledge-client.ts';
+} from './zero-knowledge-index.ts';
 
 const SECRET = { key: new Uint8Array(randomBytes(32)) };
 const AT = { vault: 'sealed', path: 'db/main' };

@@ -7,7 +7,7 @@ import { xchacha20poly1305 } from '@noble/ciphers/chacha.js';
 import { hkdf } from '@noble/hashes/hkdf.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { envelopeProblem } from '../../server/src/kernel/crypto/zero-knowledge-envelope.ts';
-import { openUnboundZeroKnowledge, openZeroKnowledge, ZeroKnowledgeError } from './index.ts';
+import { openUnboundZeroKnowledge, openZeroKnowledge, ZeroKnowledgeError } from './zero-knowledge-index.ts';
 import { argon2idPortable } from './zero-knowledge-keys.ts';
 
 interface Vector {

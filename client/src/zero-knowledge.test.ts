@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { envelopeProblem } from '../../server/src/kernel/crypto/zero-knowledge-envelope.ts';
+import { fromBase64url, readEnvelope, toBase64url, writeEnvelope } from './zero-knowledge-envelope.ts';
 import {
   openUnboundZeroKnowledge,
   openZeroKnowledge,
@@ -10,8 +11,7 @@ import {
   sealZeroKnowledge,
   ZeroKnowledgeError,
   type ZeroKnowledgeLocation,
-} from './index.ts';
-import { fromBase64url, readEnvelope, toBase64url, writeEnvelope } from './zero-knowledge-envelope.ts';
+} from './zero-knowledge-index.ts';
 
 const KEY = { key: new Uint8Array(randomBytes(32)) };
 const PASSPHRASE = { passphrase: 'correct horse battery' };

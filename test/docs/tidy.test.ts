@@ -121,6 +121,9 @@ describe('layers', () => {
       for (const target of importsOf(file).filter((t) => t.startsWith('server/'))) {
         assert.ok(target.startsWith('server/src/operator/'), `${file} imports ${target}`);
       }
+      for (const target of importsOf(file).filter((t) => t.startsWith('client/'))) {
+        assert.match(target, /^client\/src\/(node\/)?index\.ts$/, `${file} imports ${target}, which is not public`);
+      }
     }
   });
 });

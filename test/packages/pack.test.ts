@@ -165,7 +165,7 @@ describe('installed', () => {
   test('a program uses the client library, with its types', async () => {
     writeFileSync(
       join(folder, 'use.ts'),
-      `import { InProcessVersionStore, type VersionStore } from '@coffer/client';
+      `import { InProcessVersionStore, type VersionStore } from '@coffer/client/zero-knowledge';
 const store: VersionStore = new InProcessVersionStore();
 // @ts-expect-error: a store is no number, so this line shows that the types were found.
 const wrong: number = new InProcessVersionStore();

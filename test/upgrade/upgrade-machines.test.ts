@@ -9,7 +9,7 @@ import {
   openZeroKnowledge,
   resealVault,
   ZeroKnowledgeError,
-} from '../../client/src/index.ts';
+} from '../../client/src/zero-knowledge-index.ts';
 import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
 import type { Expected } from '../fixtures/fill.ts';
 import type { Machines } from '../fixtures/fill-machines.ts';

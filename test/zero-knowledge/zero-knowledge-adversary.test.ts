@@ -8,7 +8,7 @@ import {
   ZeroKnowledgeClient,
   ZeroKnowledgeError,
   ZeroKnowledgeVersionError,
-} from '../../client/src/index.ts';
+} from '../../client/src/zero-knowledge-index.ts';
 import { addPerson, invalid, ok, refused, uniqueName } from '../support/people.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addPolicy, addSecret, addVault, auditOf, pathsIn, secretUrl } from '../support/vaults.ts';

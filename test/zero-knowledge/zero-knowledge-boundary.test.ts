@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { openZeroKnowledge, sealZeroKnowledge, type ZeroKnowledgeLocation } from '../../client/src/index.ts';
+import {
+  openZeroKnowledge,
+  sealZeroKnowledge,
+  type ZeroKnowledgeLocation,
+} from '../../client/src/zero-knowledge-index.ts';
 import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { nameOf } from '../support/endpoint-inputs.ts';
 import { addCluster, addClusterPolicy, sync } from '../support/fleet.ts';

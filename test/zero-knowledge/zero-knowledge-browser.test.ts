@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { test } from 'node:test';
-import { openZeroKnowledge, sealZeroKnowledge } from '../../client/src/index.ts';
+import { openZeroKnowledge, sealZeroKnowledge } from '../../client/src/zero-knowledge-index.ts';
 import { findBrowser } from '../support/browser.ts';
 
 const HOME = join(import.meta.dirname, '../..');
@@ -21,7 +21,7 @@ const PAGE = `<!doctype html><script type="importmap">{"imports": {"@noble/": "/
 const bytes = (hex) => Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16));
 const report = {};
 try {
-  const { openZeroKnowledge, sealZeroKnowledge, ZeroKnowledgeClient } = await import('/client/src/index.ts');
+  const { openZeroKnowledge, sealZeroKnowledge, ZeroKnowledgeClient } = await import('/client/src/zero-knowledge-index.ts');
   const { opens, refused, sealed, location } = await (await fetch('/task')).json();
   const at = ({ vault, path, version }) => ({ vault, path, ...(version !== null && { version }) });
   report.opened = [];

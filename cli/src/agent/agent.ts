@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Coffer } from '../../../client/src/coffer.ts';
-import { CofferError } from '../../../client/src/errors.ts';
-import { certificateRenewalMs, renewCertificateFiles } from '../../../client/src/node/certificate-files.ts';
+import { type Coffer, CofferError } from '../../../client/src/index.ts';
+import { certificateRenewalMs, renewCertificateFiles } from '../../../client/src/node/index.ts';
 import { type Child, type ChildEnvironment, startChild } from '../child.ts';
 import { environmentFor } from '../child-environment.ts';
 import { CommandError, EXIT, explain } from '../failure.ts';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Coffer } from '../../../client/src/coffer.ts';
-import { writePrivateFile } from '../../../client/src/node/files.ts';
-import { parseReference } from '../../../client/src/reference.ts';
+import { type Coffer, parseReference } from '../../../client/src/index.ts';
+import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
 import { referencesIn, rendered } from '../template.ts';
 

@@ -2,11 +2,8 @@ import { chmodSync, existsSync, lstatSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import type { Coffer } from '../../../client/src/coffer.ts';
-import { CofferError } from '../../../client/src/errors.ts';
-import { SOCKET_HEADER } from '../../../client/src/node/transport.ts';
-import { type CacheOptions, ReadCache } from '../../../client/src/read-cache.ts';
-import type { Route } from '../../../client/src/routes.ts';
+import { type CacheOptions, type Coffer, CofferError, ReadCache, type Route } from '../../../client/src/index.ts';
+import { SOCKET_HEADER } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
 
 /**

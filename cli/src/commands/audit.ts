@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { AuditFilter } from '../../../client/src/audit.ts';
-import type { Schemas } from '../../../client/src/routes.ts';
+import type { AuditFilter, Schemas } from '../../../client/src/index.ts';
 import { CommandError } from '../failure.ts';
 import { note, printJson, printTable, red } from '../output.ts';
 import { printable } from '../printable.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { writePrivateFile } from '../../../client/src/node/files.ts';
+import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
 import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';

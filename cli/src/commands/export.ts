@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { writePrivateFile } from '../../../client/src/node/files.ts';
+import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
 import { FORMATS, type Format, formatted, githubEnvironment, githubMasks } from '../formats.ts';
 import { note } from '../output.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { writePrivateFile } from '../../../client/src/node/files.ts';
+import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { note } from '../output.ts';
 import { readStandardInput } from '../prompt.ts';
 import { clientOf, settingsOf } from '../settings.ts';

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { CofferError } from '../../../client/src/errors.ts';
-import { baseOf } from '../../../client/src/regions.ts';
+import { baseOf, CofferError } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { CofferError } from '../../../client/src/errors.ts';
-import { parseReference, valueAt } from '../../../client/src/reference.ts';
+import { CofferError, parseReference, valueAt } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';

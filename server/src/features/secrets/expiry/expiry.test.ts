@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sealZeroKnowledge } from '../../../../../client/src/index.ts';
+import { sealZeroKnowledge } from '../../../../../client/src/zero-knowledge-index.ts';
 import { addColleague, addTenant, ok, type Tenant, uniqueName } from '../../../../../test/support/people.ts';
 import { asTheService, behindItsBack } from '../../../../../test/support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
