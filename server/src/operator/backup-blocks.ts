@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /** The size that blocks have on average, and the size at which one ends in any case. */
 const TARGET_BYTES = 128 * 1024;
@@ -22,11 +22,11 @@ export class BlockCutter {
 
   /** Takes the next row. Returns the block if this row is its last. */
   take(line: Buffer): Block | null {
-    const hash = createHash('sha256').update(line).digest();
-    this.#hash.update(hash);
+    const digest = hash('sha256', line, 'buffer');
+    this.#hash.update(digest);
     this.#rows++;
     this.#bytes += line.length;
-    const isLast = hash.readUInt32BE(0) < (HASHES * line.length) / TARGET_BYTES || this.#bytes >= MAX_BYTES;
+    const isLast = digest.readUInt32BE(0) < (HASHES * line.length) / TARGET_BYTES || this.#bytes >= MAX_BYTES;
     return isLast ? this.end() : null;
   }
 

@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DAY_MS } from '../kernel/platform/clock.ts';
+import { systemTime } from '../kernel/time/sources.ts';
 import { backupsIn, type FoundBackup, nameOf, unfinishedIn } from './backup-folder.ts';
 import type { BackupHeader } from './backup-format.ts';
 
@@ -33,5 +34,5 @@ function basesOf(backups: readonly FoundBackup[]): Set<string> {
 /** One that a killed process left must not hold its base forever. */
 function isBeingWritten({ file }: FoundBackup): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
-  return found !== undefined && Date.now() - found.mtimeMs < DAY_MS;
+  return found !== undefined && systemTime.now() - found.mtimeMs < DAY_MS;
 }
