@@ -13,6 +13,7 @@ import { findPromtool } from '../support/promtool.ts';
 import { call, DATABASES } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
+const skip = noFakedTime;
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 const OFFSETS: Record<string, number> = { '+3d': 3 * DAY_S, '-5h': -5 * HOUR_S };
@@ -20,7 +21,7 @@ const OFFSETS: Record<string, number> = { '+3d': 3 * DAY_S, '-5h': -5 * HOUR_S }
 const CHANGING = /^(audit_|nodes$|job_leases$)/;
 
 if (DATABASES.includes('postgres'))
-  describe('a node with a wrong clock beside a right one', { skip: noFakedTime }, () => {
+  describe('a node with a wrong clock beside a right one', { skip }, () => {
     test('leaves readiness, says so, and removes nothing; the right one goes on', async () => {
       const databaseUrl = await newPostgresDatabase();
       const right = await spawnService({ databaseUrl });
