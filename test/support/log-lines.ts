@@ -11,7 +11,7 @@ export function logLines(node: Pick<Started, 'stdout'>): LogLine[] {
   return node
     .stdout()
     .split('\n')
-    .filter((line) => line.startsWith('{'))
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as LogLine);
 }
 
