@@ -288,6 +288,7 @@ onBothDatabases('incremental backups', (database) => {
       await until('it writes', () => hasEnded || readdirSync(target).some((name) => name.endsWith('.unfinished')));
       killed.kill('SIGKILL');
       await killed.exited;
+      for (const name of readdirSync(target)) if (name.endsWith('.unfinished')) rmSync(join(target, name));
     }
     await stopService(service);
     for (const name of readdirSync(target).filter((one) => one.endsWith('.backup'))) {
