@@ -1,3 +1,4 @@
+import { backups } from './backups.ts';
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
 import { encryption } from './encryption.ts';
@@ -55,6 +56,7 @@ export const PARTS: Part[] = [
     minutes: 4,
     run: exporters,
   },
+  { name: 'backups', about: 'full and incremental backups beside 200,000 audit entries', minutes: 3, run: backups },
   { name: 'growth', about: 'the same requests to 8,000 and to 1,000,000 secrets', minutes: 8, run: growth },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },
 ];

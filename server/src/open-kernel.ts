@@ -221,7 +221,8 @@ export async function openKernel(parts: {
   const outbound = new AddressGuard(config.outboundAllow);
   const http = new HttpClient(outbound);
   return {
-    config,
+    // Of its own, and not frozen: SIGHUP replaces what can be loaded again (reload.ts).
+    config: { ...config },
     clock,
     time,
     clockGuard: new ClockGuard({ time, database, log, metrics }),

@@ -31,16 +31,12 @@ const RELOADED: Partial<Record<string, Reloaded>> = {
     canTake: (before, next) => before.mail.kind === next.mail.kind,
     take: ({ kernel: { config } }, { mail }) => replaceIn(config, { mail }),
   },
-  CV_STRIPE_WEBHOOK_SECRET: stripeSetting(),
-  CV_STRIPE_API_KEY: stripeSetting(),
-};
-
-function stripeSetting(): Reloaded {
-  return {
+  // The file with the signing secret is read for each event anyway.
+  CV_STRIPE_API_KEY: {
     canTake: (before, next) => (before.stripe === null) === (next.stripe === null),
     take: ({ kernel: { config } }, { stripe }) => replaceIn(config, { stripe }),
-  };
-}
+  },
+};
 
 /** These are read where they are used. Nothing else may change the configuration of a running process. */
 function replaceIn(config: Config, part: Partial<Pick<Config, 'mail' | 'stripe'>>): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertChainValid, assertNothingLost, Load } from '../support/load.ts';
+import { logLines } from '../support/log-lines.ts';
 import { type ServiceProcess, stopService } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import {
@@ -9,7 +10,6 @@ import {
   freshCall,
   isRefused,
   isRunning,
-  logLines,
   metricsOf,
   metricsOfAll,
   replacedIn,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import pg from 'pg';
+import { metricsText, seriesValue } from '../support/metric-lines.ts';
 import { ok } from '../support/people.ts';
 import { newMigratedDatabase, query } from '../support/postgres.ts';
 import { DatabaseProxy } from '../support/proxy.ts';
@@ -95,11 +96,20 @@ if (DATABASES.includes('postgres'))
         create('b'),
         service.call('GET', '/v1/vaults'),
       ]);
-      for (const { status, text } of answers) {
+      for (const { status, text, headers } of answers) {
         assert.equal(status, 503, text);
         assert.match(text, /took longer than 2 s/);
+        const line = service.logs.find((one) => one.includes(String(headers.get('x-request-id')))) ?? '';
+        assert.match(line, /"level":"warn".*"msg":"a request took too long"/);
+        assert.match(line, /"what_to_do":"The database, the disk/);
       }
       await until('the service goes on', async () => (await service.call('GET', '/health/ready')).status === 200);
       assert.equal((await service.call('GET', secretUrl(vault, 'b'))).status, 404);
+      const text = await metricsText(service);
+      for (const endpoint of ['readSecret', 'createSecret', 'listVaults'])
+        assert.ok(
+          Number(seriesValue(text, `cv_http_requests_total{endpoint="${endpoint}",status="503"}`)) > 0,
+          endpoint,
+        );
     });
   });

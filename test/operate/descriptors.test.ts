@@ -5,6 +5,8 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { complaints } from '../support/log-lines.ts';
+import { seriesValue } from '../support/metric-lines.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { type ServiceProcess, spawnService, startServiceProcess, stopService } from '../support/process.ts';
 import { DATABASES } from '../support/service.ts';
@@ -51,6 +53,8 @@ describe('few file descriptors', () => {
       const metrics = await call('GET', '/metrics');
       const refused = /^cv_http_connections_refused_total\{reason="total"\} (\d+)$/m.exec(metrics.text)?.[1];
       assert.ok(Number(refused) >= IDLE_CLIENTS - max, `${refused} were refused`);
+      const open = Number(seriesValue(metrics.text, 'cv_http_connections'));
+      assert.ok(open > 0 && open <= max, `${open} are open`);
       assert.ok(readdirSync(`/proc/${service.pid}/fd`).length < LIMIT);
       assert.doesNotMatch(service.stdout(), /cannot be reached|EMFILE/);
       for (const socket of idle) socket.destroy();
@@ -61,6 +65,7 @@ describe('few file descriptors', () => {
         ),
       );
       await stopService(service);
+      assert.deepEqual(complaints(service), []);
     });
   }
 

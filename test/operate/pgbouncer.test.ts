@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { complaints } from '../support/log-lines.ts';
+import { metricsText, seriesValue } from '../support/metric-lines.ts';
 import { ok } from '../support/people.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
 import { newPostgresDatabase, query } from '../support/postgres.ts';
@@ -37,7 +39,13 @@ describe('behind PgBouncer', { skip }, () => {
       `select count(*)::integer as count from pg_stat_activity where application_name = 'coffer' and datname = current_database()`,
     );
     assert.ok(Number(sessions[0]?.['count']) > 2, 'each connection has a process of its own');
+    const text = await metricsText({ call: send });
+    for (const queue of ['changes', 'reads'])
+      assert.equal(seriesValue(text, `cv_database_waits_refused_total{queue="${queue}"}`), 0, queue);
+    assert.ok(Number(seriesValue(text, 'cv_database_wait_seconds_count{queue="changes"}')) > 0);
+    assert.doesNotMatch(text, /^cv_http_requests_total\{[^}]*status="5\d\d"[^}]*\} [1-9]/m);
     await stopService(node);
+    assert.deepEqual(complaints(node), []);
     await pooler.stop();
   });
 

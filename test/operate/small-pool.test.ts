@@ -57,6 +57,10 @@ if (DATABASES.includes('postgres'))
         assert.equal(seriesValue(text, `cv_database_waits_refused_total{queue="${queue}"}`), 0, queue);
       }
       assert.ok(Number(seriesValue(text, 'cv_database_wait_seconds_count{queue="bulk_changes"}')) > 0);
+      assert.doesNotMatch(service.logs.join(''), /cannot be reached/);
+      // What the alert for a full pool compares.
+      const slots = Number(seriesValue(text, 'cv_database_slots{queue="changes"}'));
+      assert.ok(slots > 0 && Number(seriesValue(text, 'cv_database_slots_in_use{queue="changes"}')) <= slots);
     });
 
     test('what waits too long says so, and not that the database cannot be reached', async () => {

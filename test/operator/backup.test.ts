@@ -187,10 +187,7 @@ onBothDatabases('backups', (database) => {
     for (const name of older) copyFileSync(join(target, first), join(target, name));
     const others = ['coffer-20200103T000000Z.backup', 'notes.txt', 'older.backup'];
     for (const name of others) writeFileSync(join(target, name), 'not a backup of ours');
-    await until(
-      'a second has passed, since names have no fractions of it',
-      () => !readdirSync(target).includes(nameNow()),
-    );
+    await untilNextSecond(target);
     await made('--keep', '2');
     const left = readdirSync(target);
     assert.deepEqual(
@@ -205,7 +202,7 @@ onBothDatabases('backups', (database) => {
     const ahead = ['coffer-21000101T000000Z.backup', 'coffer-21000102T000000Z.backup'];
     for (const name of ahead) copyFileSync(join(target, left.find((one) => NAMED.test(one)) ?? ''), join(target, name));
     const before = new Set(readdirSync(target));
-    await until('another second has passed', () => !before.has(nameNow()));
+    await untilNextSecond(target);
     await made('--keep', '1');
     const afterwards = readdirSync(target);
     assert.ok(
@@ -235,10 +232,14 @@ onBothDatabases('backups', (database) => {
   });
 });
 
-const NAMED = /^coffer-202[6-9]\d{4}T\d{6}Z\.backup$/;
+const NAMED = /^coffer-202[6-9]\d{4}T\d{6}Z(\.incremental)?\.backup$/;
 
-function nameNow(): string {
-  return `coffer-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+/** Names have no fractions of a second. */
+function untilNextSecond(target: string): Promise<void> {
+  return until('a second has passed', () => {
+    const now = `coffer-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+    return readdirSync(target).every((name) => !name.startsWith(now));
+  });
 }
 
 test('a restore that is killed leaves nothing, and the next one does it all', async () => {

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connectionShares, defaultPool } from '../../server/src/kernel/storage/connection-shares.ts';
+import { logLines } from '../support/log-lines.ts';
 import { metricNames, metricsText } from '../support/metric-lines.ts';
 import { freePort, newPostgresDatabase, query } from '../support/postgres.ts';
 import {
@@ -25,7 +26,6 @@ import {
   freshCall,
   isRefused,
   isRunning,
-  logLines,
   metricsOf,
   metricsOfAll,
   replacedIn,

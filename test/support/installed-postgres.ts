@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after } from 'node:test';
@@ -43,8 +43,7 @@ export class InstalledPostgres {
   static async #new(bin: string): Promise<InstalledPostgres> {
     const folder = mkdtempSync(join(tmpdir(), 'coffer-installed-'));
     const server = new InstalledPostgres(bin, folder, await freePort());
-    const { uid, gid } = server.#user;
-    if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+    server.#own(folder);
     chmodSync(folder, 0o700);
     return server;
   }
@@ -58,11 +57,49 @@ export class InstalledPostgres {
   }
 
   /** A copy of a running server that follows it, by way of a port. `name`: what the other knows it by. */
-  static async follow(bin: string, name: string, port: number): Promise<InstalledPostgres> {
+  static follow(bin: string, name: string, port: number): Promise<InstalledPostgres> {
+    return InstalledPostgres.#copy(bin, name, port, ['--write-recovery-conf']);
+  }
+
+  /** A base backup of a running server, in a folder from which it can be started. */
+  static baseBackup(bin: string, port: number): Promise<InstalledPostgres> {
+    return InstalledPostgres.#copy(bin, 'base-backup', port, []);
+  }
+
+  static async #copy(bin: string, name: string, port: number, more: readonly string[]): Promise<InstalledPostgres> {
     const server = await InstalledPostgres.#new(bin);
     const from = `host=127.0.0.1 port=${port} user=coffer password=${PASSWORD} application_name=${name}`;
-    await server.#run('pg_basebackup', '-d', from, '--write-recovery-conf', '--checkpoint=fast');
+    await server.#run('pg_basebackup', '-d', from, '--checkpoint=fast', ...more);
     return server;
+  }
+
+  /** A folder beside the data to which the server can write. */
+  newFolder(name: string): string {
+    const folder = join(this.folder, name);
+    mkdirSync(folder);
+    this.#own(folder);
+    return folder;
+  }
+
+  /** Starts a base backup as the state of a moment, from an archive of the log, and waits until it takes writes. */
+  async recover(archive: string, moment: string): Promise<void> {
+    const signal = join(this.#data, 'recovery.signal');
+    writeFileSync(signal, '');
+    this.#own(signal);
+    await this.start({
+      restore_command: `cp ${archive}/%f %p`,
+      recovery_target_time: moment,
+      recovery_target_action: 'promote',
+    });
+    await until('the server has recovered', async () => {
+      const [row] = await query(this.url, 'select pg_is_in_recovery() as is_recovering');
+      return row?.['is_recovering'] === false;
+    });
+  }
+
+  #own(path: string): void {
+    const { uid, gid } = this.#user;
+    if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
   }
 
   get url(): string {

@@ -53,6 +53,8 @@ export interface ProcessOptions {
   program?: string;
   /** How many files and connections it may have open at a time. */
   descriptors?: number;
+  /** The folder of another release, whose program is run. */
+  root?: string;
 }
 
 /** A process of ours that has been started; nothing is said about how far it has come. */
@@ -85,12 +87,16 @@ export function startProcess(script: string, args: readonly string[], options: P
   const dataDir = options.dataDir ?? newDataDir();
   const preloaded =
     options.preloaded === undefined ? [] : ['--import', join(ROOT, 'test/preloaded', options.preloaded)];
-  const path = programPath(script, { isFromSource: options.preloaded !== undefined });
+  const root = options.root ?? ROOT;
+  const path =
+    options.root === undefined
+      ? programPath(script, { isFromSource: options.preloaded !== undefined })
+      : join(root, script);
   const [program, programArgs] = options.isByNpm
     ? ['npm', ['start']]
     : limited(options.descriptors, [process.execPath, ...preloaded, path, ...args]);
   const child = spawn(program, programArgs, {
-    cwd: ROOT,
+    cwd: root,
     detached: options.isByNpm === true,
     // Nothing of this process' environment but what a program needs: a CV_ variable or a test's option must not leak in.
     env: {

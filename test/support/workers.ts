@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { type LogLine, logLines } from './log-lines.ts';
 import { newPostgresDatabase } from './postgres.ts';
 import { type ProcessOptions, type ServiceProcess, spawnService } from './process.ts';
 import { type Answer, type CallOptions, call } from './service.ts';
@@ -17,20 +18,6 @@ export async function spawnWorkers(options: ProcessOptions = {}): Promise<Servic
   const service = await spawnService({ ...options, databaseUrl, env });
   await until('all workers are ready', () => workerPids(service).size === WORKERS);
   return { ...service, databaseUrl };
-}
-
-export interface LogLine {
-  level: string;
-  msg: string;
-  [field: string]: unknown;
-}
-
-export function logLines(service: Pick<ServiceProcess, 'stdout'>): LogLine[] {
-  return service
-    .stdout()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as LogLine);
 }
 
 /** The process of each worker that was ready last, by its number. */

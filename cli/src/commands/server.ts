@@ -134,31 +134,37 @@ cv_break_glass_uses. With SQLite stop the service first.`,
       'in a folder: remove older backups of this installation, so that so many remain',
       countOf,
     )
-    .option('--verify', 'write nothing; restore the backup in the file on trial, and verify what it contains')
-    .action(async (target: string, { keep, verify = false }: { keep?: number; verify?: boolean }) => {
+    .option('--full', 'in a folder: write a full backup, although an incremental one would do')
+    .option('--full-every <days>', 'in a folder: write a full backup when the last one is so old (7 days)', countOf)
+    .option('--verify', 'write nothing; restore the backup (of a folder the newest) on trial, and verify its content')
+    .action(async (target: string, { verify = false, fullEvery, ...options }: BackupFlags) => {
       const config = loadConfig(process.env);
       if (verify) return print(verifyBackup(config, target));
-      const said = await backup(config, target, keep === undefined ? {} : { keep });
+      const said = await backup(config, target, {
+        ...options,
+        ...(fullEvery !== undefined && { fullEveryDays: fullEvery }),
+      });
       // Standard output has the backup.
       (target === STANDARD_OUTPUT ? process.stderr : process.stdout).write(`${said}\n`);
     })
     .addHelpText(
       'after',
       `
-The target is a file that does not exist yet, a folder, in which the backup is named by its time, or "-" for standard output. A backup can
+The target is a file that does not exist yet, a folder, in which the backup is named by its time, or "-" for standard output. In a folder
+a backup is incremental: it has only the rows that the last full one in the folder lacks, and needs that one to be restored. A backup can
 be restored only with the current root key: store that key too, separately. --verify needs as much room for temporary files as the
 database takes.`,
     );
   server
-    .command('restore <file>')
+    .command('restore <source>')
     .description('Restore a backup, of SQLite or PostgreSQL, into an empty data folder or database')
+    .option('--at <time>', 'from a folder: restore the newest backup that is not later than this time', timeOf)
+    .option('--base <file>', 'the full backup that an incremental one needs, if it is not in the same folder')
     .option('--revoke-tokens', 'revoke every token and session that was issued before the backup')
-    .action((file: string, options: { revokeTokens?: boolean }) =>
-      print(restore(loadConfig(process.env), file, options)),
-    )
+    .action((source: string, options: RestoreFlags) => print(restore(loadConfig(process.env), source, options)))
     .addHelpText(
       'after',
-      '\nGive the root key with the same settings as for the service; with the provider "file", put it into the data folder first.',
+      '\nThe source is a file, or a folder, of which the newest backup is restored. Give the root key with the same settings as for the service; with the provider "file", put it into the data folder first.',
     );
 
   server
@@ -175,6 +181,8 @@ URL: other users of the machine can see command lines.`,
     );
 }
 
+type BackupFlags = NonNullable<Parameters<typeof backup>[2]> & { verify?: boolean; fullEvery?: number };
+type RestoreFlags = NonNullable<Parameters<typeof restore>[2]>;
 type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;
 
 function argumentCommand(of: Command, name: string, argument: string, description: string, act: ActWithArgument) {
@@ -199,6 +207,12 @@ function operatorCommand(
 function countOf(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a number from 1.');
+}
+
+function timeOf(text: string): number {
+  const at = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  throw new InvalidArgumentError('It must be a time with its zone, such as 2026-11-17T14:00:00Z.');
 }
 
 async function print(said: Promise<string>): Promise<void> {

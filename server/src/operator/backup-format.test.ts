@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { createCipheriv, createSecretKey, hash, randomBytes } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { seal } from '../kernel/crypto/sealing.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { BackupReader, BackupWriter } from './backup-format.ts';
+import { BackupReader, BackupWriter, lineOf } from './backup-format.ts';
+import { rangesOf, readIndex, writeIndex } from './backup-index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-backup-format-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -24,7 +25,7 @@ function written(name: string, records: readonly unknown[]): string {
   const file = join(folder, name);
   const fd = openSync(file, 'wx');
   const writer = new BackupWriter(fd, header, root);
-  for (const record of records) writer.write(record);
+  for (const record of records) writer.write(lineOf(record));
   writer.finish();
   closeSync(fd);
   return file;
@@ -64,8 +65,42 @@ test('a backup of an earlier release, whose chunks are not compressed, is read',
   assert.deepEqual(read(file), [['table', { a: 1 }]]);
 });
 
+test('the index is read without the rows, and only from a file that has all its chunks', () => {
+  const file = join(folder, 'indexed');
+  const fd = openSync(file, 'wx');
+  const writer = new BackupWriter(fd, header, root);
+  for (let n = 0; n < 2000; n++) writer.write(lineOf(['table', { n, text: randomBytes(600).toString('base64') }]));
+  const index = {
+    blocks: Array.from({ length: 2500 }, (_, n) => ({ rows: n, digest: randomBytes(32).toString('base64') })),
+    kept: rangesOf([1, 2, 3, 7, 9, 10]),
+  };
+  writeIndex(writer, index, (indexPiece) => ['#end', { index_piece: indexPiece }]);
+  closeSync(fd);
+  const indexIn = (of: string) => {
+    const reader = new BackupReader(of);
+    try {
+      return readIndex(reader, root);
+    } finally {
+      reader.close();
+    }
+  };
+  assert.deepEqual(index.kept, [
+    [1, 3],
+    [7, 7],
+    [9, 10],
+  ]);
+  assert.deepEqual(indexIn(file), index);
+  const bytes = readFileSync(file);
+  for (const cut of [1, 100, 50_000]) {
+    writeFileSync(`${file}-cut`, bytes.subarray(0, -cut));
+    assert.throws(() => indexIn(`${file}-cut`), StartError);
+  }
+  const other = written('unindexed', [['#end', { index_piece: 5 }]]);
+  assert.throws(() => indexIn(other), StartError, 'a chunk that is not there');
+});
+
 test('a version that this release does not know is refused', () => {
   const file = join(folder, 'other');
-  writeFileSync(file, `${JSON.stringify({ magic: 'coffer-backup 3', ...header, wrapped_key: '' })}\n`);
+  writeFileSync(file, `${JSON.stringify({ magic: 'coffer-backup 4', ...header, wrapped_key: '' })}\n`);
   assert.throws(() => new BackupReader(file), StartError);
 });

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type SealedLocation, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
@@ -9,10 +10,14 @@ import type { DatabaseKind } from '../kernel/storage/database.ts';
  * A backup file: a header line, then chunks of at most 1 MiB, each compressed, then sealed with a key made for this file and wrapped by the root key.
  * The number of a chunk, and whether it is the last, are part of its IV, so chunks cannot be omitted, reordered or truncated. Values of secrets are
  * sealed before, so their content does not decide how well a chunk compresses.
+ * After the rows comes an index in chunks of its own, and a last chunk that says where the index begins: it can be read without the rows.
  */
-const MAGIC = 'coffer-backup 2';
-/** Of releases up to 0.4: not compressed. */
+const MAGIC = 'coffer-backup 3';
+/** Of 0.5 before it was released: without an index. */
+const UNINDEXED_MAGIC = 'coffer-backup 2';
+/** Of releases up to 0.4: not compressed either. */
 const UNCOMPRESSED_MAGIC = 'coffer-backup 1';
+const MAGICS: readonly string[] = [MAGIC, UNINDEXED_MAGIC, UNCOMPRESSED_MAGIC];
 const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
 const PIECE_BYTES = 1024 * 1024;
@@ -32,6 +37,8 @@ export interface BackupHeader {
   root_key_id: string;
   root_key_salt: string;
   made_at: string;
+  /** The full backup that has the rows which this one leaves out. Without it this is a full backup. */
+  base?: { made_at: string; digest: string };
 }
 
 interface SealedHeader extends BackupHeader {
@@ -59,8 +66,7 @@ export class BackupWriter {
     writeAll(fd, line);
   }
 
-  write(record: unknown): void {
-    const line = Buffer.from(`${JSON.stringify(record)}\n`, 'utf8');
+  write(line: Buffer): void {
     this.#pending.push(line);
     this.#pendingBytes += line.length;
     if (this.#pendingBytes < PIECE_BYTES) return;
@@ -70,6 +76,13 @@ export class BackupWriter {
       this.#writePiece(all.subarray(at, at + PIECE_BYTES), false);
     this.#pending = [all.subarray(at)];
     this.#pendingBytes = all.length - at;
+  }
+
+  /** Begins a new chunk, and returns its number. */
+  cut(): number {
+    if (this.#pendingBytes > 0) this.#writePiece(Buffer.concat(this.#pending), false);
+    [this.#pending, this.#pendingBytes] = [[], 0];
+    return this.#pieces;
   }
 
   finish(): void {
@@ -114,8 +127,15 @@ function ivOf(piece: number, isLast: boolean): Buffer {
   return iv;
 }
 
+export function lineOf(record: unknown): Buffer {
+  return Buffer.from(`${JSON.stringify(record)}\n`, 'utf8');
+}
+
 export class BackupReader {
   readonly header: BackupHeader;
+  readonly file: string;
+  /** Identifies the file: every chunk is bound to its header, which has a key of its own. */
+  readonly digest: string;
   readonly #fd: number;
   readonly #wrappedKey: Buffer;
   readonly #aad: Buffer;
@@ -123,6 +143,7 @@ export class BackupReader {
   readonly #magic: string;
 
   constructor(file: string) {
+    this.file = file;
     try {
       this.#fd = openSync(file, 'r');
     } catch {
@@ -141,20 +162,35 @@ export class BackupReader {
     this.#start = end + 1;
     this.#magic = header.magic;
     this.#aad = hash('sha256', first.subarray(0, this.#start), 'buffer');
+    this.digest = this.#aad.toString('base64');
     this.#wrappedKey = Buffer.from(header.wrapped_key, 'base64');
     this.header = header;
   }
 
   /** Yields the records as they were written. A chunk is decrypted and authenticated as a whole before any of its records is yielded. */
   *records(rootKey: KeyObject): Generator<unknown> {
+    yield* this.#lines(this.#pieces(this.#openKey(rootKey), { at: this.#start, n: 0 }));
+  }
+
+  /** The records of the last chunk, and of all chunks from the one that `begin` finds in those; null if the file has no index. */
+  tail(rootKey: KeyObject, begin: (last: readonly unknown[]) => number): Iterable<unknown> | null {
+    if (this.#magic !== MAGIC) return null;
     const key = this.#openKey(rootKey);
+    const starts = this.#starts();
+    const from = (n: number) => this.#lines(this.#pieces(key, { at: starts[n] ?? this.#start, n }));
+    const n = begin([...from(starts.length - 1)]);
+    if (starts[n] === undefined) throw this.#damaged();
+    return from(n);
+  }
+
+  *#lines(pieces: Iterable<string>): Generator<unknown> {
     let rest = '';
-    for (const piece of this.#pieces(key)) {
+    for (const piece of pieces) {
       const lines = (rest + piece).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) yield JSON.parse(line);
     }
-    if (rest !== '') throw damaged();
+    if (rest !== '') throw this.#damaged();
   }
 
   close(): void {
@@ -165,18 +201,34 @@ export class BackupReader {
     try {
       return createSecretKey(unseal(rootKey, keyLocation(this.#magic), this.#wrappedKey));
     } catch (error) {
-      if (error instanceof UnsealError) throw damaged();
+      if (error instanceof UnsealError) throw this.#damaged();
       throw error;
     }
   }
 
-  *#pieces(key: KeyObject): Generator<string> {
+  /** Where each chunk starts, by their lengths alone: whether they are what was written is found when they are decrypted. */
+  #starts(): number[] {
+    const starts: number[] = [];
+    for (let at = this.#start; starts.length === 0 || !this.#isEnd(at); ) {
+      starts.push(at);
+      const { head, length } = this.#headAt(at);
+      at += head.length + length;
+    }
+    return starts;
+  }
+
+  #headAt(at: number): { head: Buffer; length: number } {
+    const head = this.#read(at, 4 + TAG_BYTES);
+    const length = head.readUInt32BE(0);
+    if (length > SEALED_PIECE_BYTES_MAX) throw this.#damaged();
+    return { head, length };
+  }
+
+  *#pieces(key: KeyObject, start: { at: number; n: number }): Generator<string> {
     const decoder = new TextDecoder('utf-8', { fatal: true });
-    let at = this.#start;
-    for (let n = 0; ; n++) {
-      const head = this.#read(at, 4 + TAG_BYTES);
-      const length = head.readUInt32BE(0);
-      if (length > SEALED_PIECE_BYTES_MAX) throw damaged();
+    let { at } = start;
+    for (let { n } = start; ; n++) {
+      const { head, length } = this.#headAt(at);
       const body = this.#read(at + head.length, length);
       at += head.length + length;
       const isLast = this.#isEnd(at);
@@ -187,7 +239,7 @@ export class BackupReader {
       try {
         decipher.final();
       } catch {
-        throw damaged();
+        throw this.#damaged();
       }
       yield decoder.decode(this.#decompressed(plaintext), { stream: !isLast });
       if (isLast) return;
@@ -195,24 +247,30 @@ export class BackupReader {
   }
 
   #decompressed(piece: Buffer): Buffer {
-    return this.#magic === MAGIC ? inflateRawSync(piece, { maxOutputLength: PIECE_BYTES }) : piece;
+    return this.#magic === UNCOMPRESSED_MAGIC ? piece : inflateRawSync(piece, { maxOutputLength: PIECE_BYTES });
   }
 
   #read(at: number, length: number): Buffer {
     const bytes = Buffer.alloc(length);
-    if (readSync(this.#fd, bytes, 0, length, at) !== length) throw damaged();
+    if (readSync(this.#fd, bytes, 0, length, at) !== length) throw this.#damaged();
     return bytes;
   }
 
   #isEnd(at: number): boolean {
     return readSync(this.#fd, Buffer.alloc(1), 0, 1, at) === 0;
   }
+
+  #damaged(): StartError {
+    return new StartError(
+      `The backup ${basename(this.file)} is damaged, truncated or modified: use another one. Nothing was changed.`,
+    );
+  }
 }
 
 function parsed(line: string): SealedHeader | null {
   try {
     const header = JSON.parse(line) as SealedHeader;
-    return header.magic === MAGIC || header.magic === UNCOMPRESSED_MAGIC ? header : null;
+    return MAGICS.includes(header.magic) ? header : null;
   } catch {
     return null;
   }
@@ -222,8 +280,4 @@ function notABackup(): StartError {
   return new StartError(
     'This file is not a backup made by `coffer server backup` of this release. Nothing was changed.',
   );
-}
-
-function damaged(): StartError {
-  return new StartError('The backup is damaged, truncated or modified: use another one. Nothing was changed.');
 }

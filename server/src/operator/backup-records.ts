@@ -1,4 +1,5 @@
-import type { SourceRecord } from './fill-database.ts';
+import { INDEX_MARKS } from './backup-index.ts';
+import type { LastRecord, SourceRecord } from './fill-database.ts';
 import type { Row } from './snapshot-store.ts';
 
 const JOURNAL = '#journal';
@@ -8,17 +9,22 @@ const END = '#end';
 export type BackupLine =
   | [table: string, row: Row]
   | [typeof JOURNAL, at: number, base64: string]
-  | [typeof END, { counts: Readonly<Record<string, number>>; journal_bytes: number }];
+  | [typeof END, { counts: Readonly<Record<string, number>>; journal_bytes: number; index_piece: number }];
 
-export function backupLine(record: SourceRecord): BackupLine {
+export function backupLine(record: Exclude<SourceRecord, LastRecord>): BackupLine {
   if ('table' in record) return [record.table, encoded(record.row)];
-  if ('piece' in record) return [JOURNAL, record.journalAt, record.piece.toString('base64')];
-  return [END, { counts: record.counts, journal_bytes: record.journalBytes }];
+  return [JOURNAL, record.journalAt, record.piece.toString('base64')];
+}
+
+/** `indexPiece` is the number of the chunk with which the index begins. */
+export function lastLine({ counts, journalBytes }: LastRecord, indexPiece: number): BackupLine {
+  return [END, { counts, journal_bytes: journalBytes, index_piece: indexPiece }];
 }
 
 export function* sourceRecords(lines: Iterable<unknown>): Generator<SourceRecord> {
   for (const line of lines) {
     const [name, value, more] = line as [string, never, string];
+    if (INDEX_MARKS.includes(name)) continue;
     if (name === JOURNAL) yield { journalAt: value, piece: Buffer.from(more, 'base64') };
     else if (name === END) yield { counts: value['counts'], journalBytes: value['journal_bytes'] };
     else yield { table: name, row: decoded(value) };

@@ -1,64 +1,90 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { linkDurably } from '../kernel/crypto/root-key.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { writeLastBackup } from '../kernel/storage/last-backup.ts';
-import { type BackupHeader, BackupReader, BackupWriter } from './backup-format.ts';
-import { backupLine } from './backup-records.ts';
+import { type Base, type BaseChoice, chooseBase } from './backup-base.ts';
+import { backupsIn, isFolder, nameOf, UNFINISHED_SUFFIX } from './backup-folder.ts';
+import { type BackupHeader, BackupWriter, lineOf } from './backup-format.ts';
+import { writeIndex } from './backup-index.ts';
+import { backupLine, lastLine } from './backup-records.ts';
+import { removeOlder } from './backup-retention.ts';
+import { RowWriter } from './backup-rows.ts';
 import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
 
 /** The name that means standard output. */
 export const STANDARD_OUTPUT = '-';
 const STANDARD_OUTPUT_FD = 1;
-const UNFINISHED_SUFFIX = '.unfinished';
-const NAME = /^coffer-\d{8}T\d{6}Z\.backup$/;
 
-export interface BackupOptions {
+export interface BackupOptions extends BaseChoice {
   /** In a folder: how many backups of this installation are kept, this one included. */
   keep?: number;
 }
 
-/** Writes the whole installation, encrypted, into a file, a folder or standard output, while the service runs. */
-export async function backup(config: Config, target: string, { keep }: BackupOptions = {}): Promise<string> {
-  const folder = folderAt(target);
-  if (keep !== undefined && folder === null)
-    throw new StartError('--keep removes older backups in a folder: give an existing folder as the target.');
+/** Writes the whole installation, encrypted, into a file, a folder or standard output, while the service runs. In a folder it builds on the last full backup. */
+export async function backup(config: Config, target: string, options: BackupOptions = {}): Promise<string> {
+  const folder = target !== STANDARD_OUTPUT && isFolder(target) ? resolve(target) : null;
+  refuseWithoutFolder(folder, options);
   const source = await installationSnapshot(config);
   try {
-    const file = folder === null ? target : join(folder, nameOf(source.header));
-    const rows = file === STANDARD_OUTPUT ? await writeTo(STANDARD_OUTPUT_FD, source) : await writeFile(file, source);
-    const removed = folder === null || keep === undefined ? 0 : removeOlder(folder, source.header, keep);
+    const choice = folder === null ? '' : chooseBase(folder, source, options);
+    const base = typeof choice === 'string' ? null : choice;
+    const header: BackupHeader = { ...source.header, ...(base !== null && { base: base.header }) };
+    const file = folder === null ? target : join(folder, nameOf(header));
+    const made = { source, header, base };
+    const written = file === STANDARD_OUTPUT ? await writeTo(STANDARD_OUTPUT_FD, made) : await writeFile(file, made);
+    const removed = folder === null || options.keep === undefined ? 0 : removeOlder(folder, header, options.keep);
+    const where = file === STANDARD_OUTPUT ? 'were written to standard output' : `are in ${resolve(file)}`;
+    const how = base === null ? String(choice) : builtOn(base, written);
     return [
-      `${rows} ${file === STANDARD_OUTPUT ? 'were written to standard output' : `are in ${resolve(file)}`}. It can be restored only with the root key ${source.root.id}: store that key separately.`,
+      `${sum(written.counts)} rows of ${Object.keys(written.counts).length} tables ${where}.`,
+      ...(how === '' ? [] : [how]),
+      `It can be restored only with the root key ${source.root.id}: store that key separately.`,
       ...(removed > 0 ? [`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`] : []),
-      ...noteBackup(config, source.header.made_at),
+      ...noteBackup(config, header.made_at),
     ].join(' ');
   } finally {
     await source.close();
   }
 }
 
-function folderAt(target: string): string | null {
-  const found = target === STANDARD_OUTPUT ? undefined : statSync(target, { throwIfNoEntry: false });
-  return found?.isDirectory() ? resolve(target) : null;
+function refuseWithoutFolder(folder: string | null, { keep, full, fullEveryDays }: BackupOptions): void {
+  if (folder !== null) return;
+  if (keep !== undefined)
+    throw new StartError('--keep removes older backups in a folder: give an existing folder as the target.');
+  if (full !== undefined || fullEveryDays !== undefined)
+    throw new StartError('Only backups in a folder build on others: with a file or standard output every one is full.');
 }
 
-function nameOf({ made_at }: BackupHeader): string {
-  return `coffer-${made_at.replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+function builtOn({ header }: Base, { counts, writtenRows }: Written): string {
+  return `It is incremental: ${writtenRows} rows are in it, and ${sum(counts) - writtenRows} in the full backup of ${header.made_at}, without which it cannot be restored.`;
+}
+
+interface Made {
+  source: InstallationSnapshot;
+  header: BackupHeader;
+  base: Base | null;
+}
+
+interface Written {
+  counts: Readonly<Record<string, number>>;
+  /** Without those that are in the base. */
+  writtenRows: number;
 }
 
 /** The file appears under its name once it is whole and durable. One that exists is never replaced. */
-async function writeFile(file: string, source: InstallationSnapshot): Promise<string> {
+async function writeFile(file: string, made: Made): Promise<Written> {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) throw alreadyThere();
   const unfinished = `${file}.${randomBytes(4).toString('hex')}${UNFINISHED_SUFFIX}`;
   const fd = openSync(unfinished, 'wx', 0o600);
   try {
-    const rows = await writeTo(fd, source);
+    const written = await writeTo(fd, made);
     fsyncSync(fd);
     linkDurably(unfinished, file);
-    return rows;
+    requireBase(file, made);
+    return written;
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? alreadyThere() : error;
   } finally {
@@ -67,48 +93,36 @@ async function writeFile(file: string, source: InstallationSnapshot): Promise<st
   }
 }
 
+/** Another process may have removed older backups since this one began. */
+function requireBase(file: string, { base }: Made): void {
+  if (base === null || backupsIn(dirname(file)).some(({ digest }) => digest === base.header.digest)) return;
+  rmSync(file);
+  throw new StartError('The full backup that this one builds on was removed meanwhile: run it again.');
+}
+
 function alreadyThere(): StartError {
   return new StartError('A file with this name already exists: choose another name, or remove the file.');
 }
 
-async function writeTo(fd: number, source: InstallationSnapshot): Promise<string> {
-  const writer = new BackupWriter(fd, source.header, source.root.key);
-  let counts: Readonly<Record<string, number>> = {};
+async function writeTo(fd: number, { source, header, base }: Made): Promise<Written> {
+  const writer = new BackupWriter(fd, header, source.root.key);
+  const rows = new RowWriter(writer, base);
   for await (const record of source.records()) {
-    writer.write(backupLine(record));
-    if ('counts' in record) counts = record.counts;
+    if ('table' in record) rows.take(record.table, lineOf(backupLine(record)));
+    else {
+      rows.endBlock();
+      if ('counts' in record) {
+        writeIndex(writer, rows.index, (indexPiece) => lastLine(record, indexPiece));
+        return { counts: record.counts, writtenRows: rows.writtenRows };
+      }
+      writer.write(lineOf(backupLine(record)));
+    }
   }
-  writer.finish();
-  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return `${rows} rows of ${Object.keys(counts).length} tables`;
+  throw new Error('the snapshot has no counts');
 }
 
-/**
- * Only files that are named as this command names them, and are backups of the same installation. The new backup stays whatever the others are
- * named: a clock that was ahead has named them.
- */
-function removeOlder(folder: string, header: BackupHeader, keep: number): number {
-  const older = readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && NAME.test(entry.name) && entry.name < nameOf(header))
-    .map(({ name }) => name)
-    .filter((name) => installationOf(join(folder, name)) === header.installation_id)
-    .toSorted()
-    .toReversed()
-    .slice(keep - 1);
-  for (const name of older) rmSync(join(folder, name));
-  return older.length;
-}
-
-/** Null if it is no backup, which is then left alone. */
-function installationOf(file: string): string | null {
-  try {
-    const reader = new BackupReader(file);
-    reader.close();
-    return reader.header.installation_id;
-  } catch (error) {
-    if (error instanceof StartError) return null;
-    throw error;
-  }
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
 /** The backup is there, whether or not the metrics of the service can say so. */

@@ -19,10 +19,12 @@ const BATCH_ROWS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** A part of an installation, independent of the database it comes from. */
-export type SourceRecord =
-  | { table: string; row: Row }
-  | { journalAt: number; piece: Buffer }
-  | { counts: Readonly<Record<string, number>>; journalBytes: number };
+export type SourceRecord = { table: string; row: Row } | { journalAt: number; piece: Buffer } | LastRecord;
+
+export interface LastRecord {
+  counts: Readonly<Record<string, number>>;
+  journalBytes: number;
+}
 
 /** What is imported, and what is done once its rows are inserted. */
 export interface Source {

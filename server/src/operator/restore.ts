@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
 import { rootKeyProvider } from '../kernel/crypto/root-key.ts';
 import { timestamp } from '../kernel/platform/clock.ts';
@@ -9,21 +9,33 @@ import type { Kernel } from '../kernel/platform/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { RESTORING } from '../open-kernel.ts';
+import { chosenBackup, openBase } from './backup-folder.ts';
 import { BackupReader } from './backup-format.ts';
 import { sourceRecords } from './backup-records.ts';
+import { linesOf } from './backup-rows.ts';
 import { checkCopy } from './check-copy.ts';
 import { fillDatabase } from './fill-database.ts';
 import { finishRestore, type Restored, type RestoredFrom } from './finish-restore.ts';
 
-/** Restores a backup of either database into an empty folder or database. */
-export async function restore(config: Config, file: string, options: { revokeTokens?: boolean } = {}): Promise<string> {
+export interface RestoreOptions {
+  revokeTokens?: boolean;
+  /** From a folder: the newest backup that is not later. */
+  at?: number;
+  /** The full backup that an incremental one needs, if it is not in the same folder. */
+  base?: string;
+}
+
+/** Restores a backup of either database into an empty folder or database. `source` is its file, or the folder that has it. */
+export async function restore(config: Config, source: string, options: RestoreOptions = {}): Promise<string> {
   const isRevokingTokens = options.revokeTokens === true;
-  const { restored, madeAt } = await restoreInto(config, file, { isRevokingTokens });
+  const file = chosenBackup(source, options.at ?? null);
+  const { restored, madeAt } = await restoreInto(config, { file, base: options.base ?? null }, { isRevokingTokens });
   return restoredText(restored, madeAt, isRevokingTokens);
 }
 
 /** Restores a backup into a folder that is removed again, and verifies what it contains. Neither the service nor its database is involved. */
-export async function verifyBackup(config: Config, file: string): Promise<string> {
+export async function verifyBackup(config: Config, source: string): Promise<string> {
+  const file = chosenBackup(source, null);
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-verify-'));
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   const interrupted = () => {
@@ -37,7 +49,7 @@ export async function verifyBackup(config: Config, file: string): Promise<string
   };
   try {
     const target = { ...config, dataDir: scratch, databaseUrl: null };
-    const { madeAt } = await restoreInto(target, file, { isRevokingTokens: false, check });
+    const { madeAt } = await restoreInto(target, { file, base: null }, { isRevokingTokens: false, check });
     return `The backup of ${madeAt} can be restored: ${checked}`;
   } finally {
     for (const signal of SIGNALS) process.off(signal, interrupted);
@@ -49,11 +61,13 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function restoreInto(
   config: Config,
-  file: string,
+  from: { file: string; base: string | null },
   how: Pick<RestoredFrom, 'isRevokingTokens' | 'check'>,
 ): Promise<{ restored: Restored; madeAt: string }> {
-  const reader = new BackupReader(resolve(file));
+  const reader = new BackupReader(from.file);
+  let base: BackupReader | null = null;
   try {
+    base = openBase(reader, from.base);
     const { header } = reader;
     const migrations = await loadMigrations();
     if (header.schema > migrations.length) {
@@ -69,7 +83,7 @@ async function restoreInto(
     const restored = await fillDatabase(config, {
       schema: header.schema,
       mark: `${RESTORING} ${header.made_at}`,
-      records: () => sourceRecords(reader.records(root.key)),
+      records: () => sourceRecords(linesOf(reader, base, root.key)),
       finish: async (database, { content: journal }) => {
         await migrate(database, migrations);
         // The anchor holds the position of the audit log that is being replaced.
@@ -79,6 +93,7 @@ async function restoreInto(
     });
     return { restored, madeAt: header.made_at };
   } finally {
+    base?.close();
     reader.close();
   }
 }

@@ -13,6 +13,8 @@ interface Slot {
   number: number;
   process: ClusterWorker | null;
   isReady: boolean;
+  /** The settings have changed since it was started. */
+  isReloadDue: boolean;
   startedAt: number;
   /** How often in a row its process ended before it had run well. */
   failures: number;
@@ -74,6 +76,7 @@ export class Supervisor {
   #fill(slot: Slot): void {
     const position: Position = { number: slot.number, isFirst: !this.#isStarted };
     slot.isReady = false;
+    slot.isReloadDue = false;
     slot.startedAt = performance.now();
     slot.process = cluster.fork({ [POSITION_VARIABLE]: JSON.stringify(position) });
     // A process that cannot be created, or a message to one that just ended. What matters is that it ends, which is handled by itself.
@@ -90,6 +93,8 @@ export class Supervisor {
 
   #ready(slot: Slot): void {
     slot.isReady = true;
+    if (slot.isReloadDue) slot.process?.process.kill('SIGHUP');
+    slot.isReloadDue = false;
     const isFirst = !this.#isStarted;
     this.#isStarted = true;
     if (isFirst && !this.#isStopping) for (const other of this.#slots) if (other !== slot) this.#fill(other);
@@ -161,8 +166,12 @@ export class Supervisor {
   /** Each worker loads its settings again. A terminal that is closed sends the signal to the workers itself. */
   #reload(): void {
     if (process.stdout.isTTY) this.#stop('SIGINT');
-    // One that is still starting loads them anyway.
-    else for (const { process, isReady } of this.#slots) if (isReady) process?.process.kill('SIGHUP');
+    else
+      for (const slot of this.#slots) {
+        // One that is still starting would be ended by the signal, and may have loaded the settings from before.
+        if (slot.isReady) slot.process?.process.kill('SIGHUP');
+        else slot.isReloadDue = true;
+      }
   }
 
   #killRest(): void {
@@ -179,7 +188,7 @@ export class Supervisor {
 }
 
 function newSlot(number: number): Slot {
-  return { number, process: null, isReady: false, startedAt: 0, failures: 0, restart: undefined };
+  return { number, process: null, isReady: false, isReloadDue: false, startedAt: 0, failures: 0, restart: undefined };
 }
 
 /** A worker that ends at this moment does not get the message, and needs none any more. */

@@ -8,7 +8,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** When a tenant was scanned, and which node scans it now. */
+/** When a tenant was scanned, and which scan of which node runs now. */
 export interface ScanRow {
   tenant_id: string;
   /** How many scans have ended. */
@@ -166,6 +166,7 @@ export async function connectionUses(
   return new Map(rows.map(({ client_id, last_used_at }) => [client_id, Number(last_used_at)]));
 }
 
+/** A later use stays, because a scan that began earlier may end after one that has seen it. */
 export async function storeUses(tx: Tx, tenantId: string, uses: ReadonlyMap<string, number>): Promise<void> {
   const rows = [...uses].map(([client_id, last_used_at]) => ({ tenant_id: tenantId, client_id, last_used_at }));
   for (let i = 0; i < rows.length; i += USES_AT_ONCE) {
@@ -173,7 +174,10 @@ export async function storeUses(tx: Tx, tenantId: string, uses: ReadonlyMap<stri
       .insertInto('connection_uses')
       .values(rows.slice(i, i + USES_AT_ONCE))
       .onConflict((c) =>
-        c.columns(['tenant_id', 'client_id']).doUpdateSet((eb) => ({ last_used_at: eb.ref('excluded.last_used_at') })),
+        c
+          .columns(['tenant_id', 'client_id'])
+          .doUpdateSet((eb) => ({ last_used_at: eb.ref('excluded.last_used_at') }))
+          .whereRef('connection_uses.last_used_at', '<', 'excluded.last_used_at' as never),
       )
       .execute();
   }

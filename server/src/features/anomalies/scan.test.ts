@@ -10,7 +10,7 @@ import { addSecret, addVault, runJobs } from '../../../../test/support/vaults.ts
 import { webhookCalls } from '../../../../test/support/webhooks.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
 import * as scans from './scan-store.ts';
-import { runScan } from './scheduler.ts';
+import { newLease, runScan } from './scheduler.ts';
 
 onBothDatabases('scans for anomalies', (database) => {
   let service: Service;
@@ -110,6 +110,29 @@ onBothDatabases('scans for anomalies', (database) => {
     await runScan(service.app.kernel, row, new AbortController().signal);
     assert.deepEqual(await anomaliesOf(service, tenant.owner.token), []);
     assert.equal((await rowOf(tenant)).lease_owner, 'fast-node');
+  });
+
+  test('nor does a scan whose tenant its own node has taken again, after the clock was set', async () => {
+    const { tenant } = await stale(1);
+    const { kernel } = service.app;
+    const first = await taken(tenant, String(newLease(kernel).lease_owner));
+    const again = newLease(kernel);
+    assert.ok(await kernel.database.transaction((tx) => scans.takeScan(tx, first, again)));
+    await runScan(kernel, first, new AbortController().signal);
+    assert.deepEqual(await anomaliesOf(service, tenant.owner.token), []);
+    assert.equal((await rowOf(tenant)).lease_owner, again.lease_owner);
+  });
+
+  test('a use of a connection that was seen is not replaced by an earlier one', async () => {
+    const tenant = await addTenant(service);
+    const { database: db } = service.app.kernel;
+    const stored = async (...times: number[]) => {
+      for (const at of times) await db.transaction((tx) => scans.storeUses(tx, tenant.id, new Map([['c', at]])));
+      return (await scans.connectionUses(db.read, tenant.id, ['c'])).get('c');
+    };
+    assert.equal(await stored(5), 5);
+    assert.equal(await stored(7, 6), 7);
+    assert.equal(await stored(8), 8);
   });
 
   test('a request during a scan asks for another one', async () => {

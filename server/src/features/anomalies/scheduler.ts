@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
@@ -30,7 +31,7 @@ const measured = perKernel(({ metrics }) => ({
 
 /** Scans each tenant when it is due, on one node at a time. */
 export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
-  const { database, clock, clockGuard, config, log, nodeId } = kernel;
+  const { database, clock, clockGuard, config, log } = kernel;
   return new DueWorker<scans.ScanRow>(
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
@@ -43,7 +44,7 @@ export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
       take: async (row) => {
         // To a clock that is ahead everything would be stale.
         if ((await clockGuard.check()) === null) return null;
-        const lease = { lease_owner: nodeId, lease_until: clock.now() + LEASE_MS };
+        const lease = newLease(kernel);
         const isTaken = await database.forTenant(row.tenant_id).transaction((tx) => scans.takeScan(tx, row, lease));
         return isTaken ? { ...row, ...lease } : null;
       },
@@ -51,6 +52,14 @@ export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
     },
     { atOnce: AT_ONCE, log },
   );
+}
+
+/**
+ * Each scan has an owner of its own. If the clock is set forward, or the node hangs, its lease ends while it runs, and the same node takes the tenant
+ * again: the first scan must then see that it has lost it.
+ */
+export function newLease({ nodeId, clock }: Kernel): Pick<scans.ScanRow, 'lease_owner' | 'lease_until'> {
+  return { lease_owner: `${nodeId}/${randomUUID()}`, lease_until: clock.now() + LEASE_MS };
 }
 
 /** Scans a tenant whose lease this node has, and renews the lease meanwhile. */

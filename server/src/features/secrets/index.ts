@@ -17,7 +17,6 @@ import { renewFingerprintsJob } from './value/fingerprint-job.ts';
 
 export { attributesOf, pathIn, secretNotFound, secretOfResource, secretResource } from './authorization.ts';
 export { pathText, readSecret, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX, VERSION_MAX } from './contract.ts';
-export { lockLive } from './lifecycle/create-update-delete.ts';
 export { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from './lifecycle/import.ts';
 export { bulkDecrypt, type DecidedRow, type Opened } from './reading/bulk-decrypt.ts';
 export { decryptSample } from './reading/decrypt-sample.ts';

@@ -4,8 +4,7 @@ import { invalidField } from '../../../kernel/platform/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Body } from '../../../kernel/request/declaration.ts';
 import { DELETED } from '../../../kernel/request/wire.ts';
-import type { Tx } from '../../../kernel/storage/database.ts';
-import { isLive, lockVault, type VaultRow, vaultNotFound, whatChanged } from '../../vaults/index.ts';
+import { whatChanged } from '../../vaults/index.ts';
 import {
   attributesOf,
   authorOf,
@@ -80,17 +79,10 @@ export async function create(
   });
   ctx.record.describe({ secret: row.secret_id, version: 1, ...whatChanged(vault, { type }) });
   return ctx.change(async (tx) => {
-    await lockLive(tx, vault);
     const operation = isPromoted ? 'promote' : 'create';
-    await addSecret(ctx, tx, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
+    await addSecret(ctx, tx, vault, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
     return secretOf(vaultName, row);
   });
-}
-
-/** Locks the vault and refuses one that was deleted, or purged and recreated under the same name, since the caller was authorized on it. */
-export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
-  const now = await lockVault(tx, vault.tenant_id, vault.name);
-  if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
 }
 
 export async function update(
@@ -147,11 +139,10 @@ function rotationColumns(rotation: Rotation | null, row: SecretRow, now: number)
 export async function remove(ctx: Context, vaultName: string, path: string) {
   const { vault } = await secretForChange(ctx, vaultName, path);
   return ctx.change(async (tx) => {
-    await lockLive(tx, vault);
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
     requireVersion(ctx, row, undefined);
-    await markDeleted(tx, row, ctx.now);
+    await markDeleted(tx, vault, row, ctx.now);
     ctx.record.describe({ secret: row.secret_id, version: row.version });
     const purge_at = timestamp(ctx.now + keptMs(ctx.principal.plan));
     return { ...DELETED, id: row.secret_id, path, deleted_at: timestamp(ctx.now), purge_at };
@@ -168,12 +159,11 @@ export async function restore(
     findDeleted(db, { tenantId, vaultId, path }, body.secret_id),
   );
   return ctx.change(async (tx) => {
-    await lockLive(tx, vault);
     const row = await lockDeleted(tx, { tenantId: ctx.tenantId, vaultId: vault.vault_id, path }, body.secret_id);
     if (row === undefined) throw secretNotFound();
     ctx.access.authorize(secretResource(vaultName, path), attributesOf(row));
     requireProof(ctx, row);
-    const restored = await unmarkDeleted(ctx, tx, row);
+    const restored = await unmarkDeleted(ctx, tx, vault, row);
     ctx.record.describe({ secret: row.secret_id, version: row.version });
     return secretOf(vaultName, restored);
   });

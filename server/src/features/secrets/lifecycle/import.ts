@@ -11,7 +11,6 @@ import { alreadyExists, appendVersion, countAdded, insertUncounted } from '../st
 import type { SecretRow } from '../storage/tables.ts';
 import { openValue, type Sealer } from '../value/sealing.ts';
 import { refuseBadValue } from '../value/value-rules.ts';
-import { lockLive } from './create-update-delete.ts';
 import { environmentIn } from './environment-rules.ts';
 
 const REASON = 'imported';
@@ -129,11 +128,9 @@ async function unlessOvertaken({ onExisting }: ImportOptions, insert: () => Prom
   }
 }
 
-/** Counts what was created. It locks the vault, and is the last step, because every other change of the vault's secrets waits from here on. */
+/** The last step, because it locks the vault. */
 async function finish(ctx: Context, tx: Tx, vault: VaultRow, planned: readonly PlannedChange[]): Promise<void> {
-  await lockLive(tx, vault);
-  const created = planned.filter(({ change }) => change === 'create').length;
-  if (created > 0) await countAdded(ctx, tx, vault, created);
+  await countAdded(ctx, tx, vault, planned.filter(({ change }) => change === 'create').length);
 }
 
 function fitted(vault: VaultRow, options: ImportOptions) {

@@ -22,12 +22,12 @@ import type * as contract from '../contract.ts';
 import type { Secret } from '../contract.ts';
 import { secretOf } from '../serialization.ts';
 import { newSecretRow, type VersionContent } from '../storage/secret-rows.ts';
+import { lockSecret } from '../storage/secret-store.ts';
 import { addSecret, appendVersion, relocate } from '../storage/secret-writes.ts';
 import type { SecretRow } from '../storage/tables.ts';
 import { replaceSealed, tagsOfVersions, versionsFrom } from '../storage/version-store.ts';
 import { openDataKey, openValue, type Sealer, sealerFor } from '../value/sealing.ts';
 import { refuseBadValue } from '../value/value-rules.ts';
-import { lockLive } from './create-update-delete.ts';
 import { environmentIn } from './environment-rules.ts';
 
 const VERSIONS_AT_ONCE = 50;
@@ -141,10 +141,20 @@ function fittedEnvironment(
   return environmentIn(canonicalEnvironment(to.environment), asked, promote === true).environment;
 }
 
-/** Two vaults are locked in order of their names, whichever way the secret moves: otherwise two moves could deadlock. */
-async function lockBoth(tx: Tx, { from, to }: Relocation): Promise<void> {
-  const vaults = from.vault_id === to.vault_id ? [from] : [from, to].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  for (const vault of vaults) await lockLive(tx, vault);
+/**
+ * Locks what is at the old and at the new path, whichever comes first. Two moves that exchange paths would otherwise wait for each other; one that finds
+ * its new path taken is refused by the update.
+ */
+async function lockPaths(tx: Tx, path: string, { from, to, toPath }: Relocation): Promise<void> {
+  const places = [
+    { vault: from, path },
+    { vault: to, path: toPath },
+  ].toSorted((a, b) => (a.vault.name === b.vault.name ? order(a.path, b.path) : order(a.vault.name, b.vault.name)));
+  for (const at of places) await lockSecret(tx, at.vault.tenant_id, at.vault.vault_id, at.path);
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }
 
 export async function move(
@@ -156,7 +166,7 @@ export async function move(
   const relocation = await relocationOf(ctx, vaultName, path, body);
   const { from, to, toPath, sealer } = relocation;
   return ctx.change(async (tx) => {
-    await lockBoth(tx, relocation);
+    await lockPaths(tx, path, relocation);
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
     requireVersion(ctx, row, undefined);
@@ -167,7 +177,7 @@ export async function move(
     }
     const resealed = from.vault_id !== to.vault_id ? await resealAll(ctx, tx, relocation, row) : {};
     const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
-    const arrived = await relocate(tx, row, change);
+    const arrived = await relocate(tx, relocation, row, change);
     const moved =
       body.value === undefined ? arrived : await replaceValue(ctx, tx, arrived, { value: body.value, sealer });
     ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath) });
@@ -218,7 +228,6 @@ export async function copy(
   const relocation = await relocationOf(ctx, vaultName, path, body);
   const { from, to, toPath, sealer } = relocation;
   return ctx.change(async (tx) => {
-    await lockLive(tx, to);
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
@@ -238,7 +247,7 @@ export async function copy(
       now: ctx.now,
     });
     const reason = `copied from ${secretResource(vaultName, path)}`;
-    await addSecret(ctx, tx, made, { operation: 'copy', reason, author: authorOf(ctx) });
+    await addSecret(ctx, tx, to, made, { operation: 'copy', reason, author: authorOf(ctx) });
     ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath), copy: made.secret_id });
     ctx.record.addEntry('secrets:create', secretResource(to.name, toPath), {
       secret: made.secret_id,

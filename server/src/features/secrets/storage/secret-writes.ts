@@ -1,7 +1,14 @@
 import { CofferError } from '../../../kernel/platform/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { type Tx, UniqueViolation } from '../../../kernel/storage/database.ts';
-import { countSecrets, requireRoomForSecrets } from '../../vaults/index.ts';
+import {
+  countSecrets,
+  isLive,
+  lockVault,
+  requireRoomForSecrets,
+  type VaultRow,
+  vaultNotFound,
+} from '../../vaults/index.ts';
 import { nextRotation } from '../rotation/schedule.ts';
 import type { Rotation } from '../schemas.ts';
 import { nextSecretRow, type VersionContent, type VersionOrigin, versionRow } from './secret-rows.ts';
@@ -11,13 +18,26 @@ import { insertVersion } from './version-store.ts';
 
 /**
  * The changes of a secret's row. Each also writes what depends on the row: its versions, the index of tags, and the number of secrets in the vault.
- * The caller has locked the row, and the vault if the secret enters or leaves it.
+ * The caller has locked the row. Every transaction locks secrets first, in order of their paths, and then vaults, in order of their names: an import
+ * of many secrets would otherwise hold up its vault, and two transactions that lock in another order could deadlock.
  */
 
+/** Locks the vault and refuses one that was deleted, or purged and recreated under the same name, since the caller was authorized on it. */
+async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
+  const now = await lockVault(tx, vault.tenant_id, vault.name);
+  if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
+}
+
 /** Inserts a secret with its first version. */
-export async function addSecret(ctx: Context, tx: Tx, row: SecretRow, origin: VersionOrigin): Promise<void> {
+export async function addSecret(
+  ctx: Context,
+  tx: Tx,
+  vault: VaultRow,
+  row: SecretRow,
+  origin: VersionOrigin,
+): Promise<void> {
   await insertUncounted(tx, row, origin);
-  await countAdded(ctx, tx, row, 1);
+  await countAdded(ctx, tx, vault, 1);
 }
 
 /** For many secrets: the vault's row, which every change of its secrets needs, is locked only by `countAdded` at the end. */
@@ -29,13 +49,10 @@ export async function insertUncounted(tx: Tx, row: SecretRow, origin: VersionOri
   });
 }
 
-/** Counts secrets that were inserted into a vault, and refuses more than the plan of the tenant allows. */
-export async function countAdded(
-  ctx: Context,
-  tx: Tx,
-  vault: Pick<SecretRow, 'tenant_id' | 'vault_id'>,
-  added: number,
-): Promise<void> {
+/** Counts secrets that were inserted into a vault, and refuses more than the plan of the tenant allows. Others wait for the vault from here on. */
+export async function countAdded(ctx: Context, tx: Tx, vault: VaultRow, added: number): Promise<void> {
+  await lockLive(tx, vault);
+  if (added === 0) return;
   await countSecrets(tx, vault.tenant_id, vault.vault_id, added);
   await requireRoomForSecrets(ctx, tx, added);
 }
@@ -49,26 +66,27 @@ export async function appendVersion(tx: Tx, row: SecretRow, next: VersionOrigin 
   return changed;
 }
 
-export async function markDeleted(tx: Tx, row: SecretRow, now: number): Promise<void> {
+export async function markDeleted(tx: Tx, vault: VaultRow, row: SecretRow, now: number): Promise<void> {
   await store.updateSecret(tx, row, { deleted_no: row.secret_no, deleted_at: now, next_rotation_at: null });
   await store.replaceTags(tx, row, tagsOf(row), []);
+  await lockLive(tx, vault);
   await countSecrets(tx, row.tenant_id, row.vault_id, -1);
 }
 
 /** Undoes `markDeleted`. The schedule of rotations starts again. */
-export async function unmarkDeleted(ctx: Context, tx: Tx, row: SecretRow): Promise<SecretRow> {
+export async function unmarkDeleted(ctx: Context, tx: Tx, vault: VaultRow, row: SecretRow): Promise<SecretRow> {
   const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
   const change = { deleted_no: 0, deleted_at: null, next_rotation_at: nextRotation(rotation, ctx.now) };
   await refusingTakenPath(() => store.updateSecret(tx, row, change));
   await store.replaceTags(tx, row, [], tagsOf(row));
-  await countSecrets(tx, row.tenant_id, row.vault_id, 1);
-  await requireRoomForSecrets(ctx, tx, 1);
+  await countAdded(ctx, tx, vault, 1);
   return { ...row, ...change };
 }
 
 /** In another vault the value is sealed under another key, so `change` then has it resealed. */
 export async function relocate(
   tx: Tx,
+  { from, to }: { from: VaultRow; to: VaultRow },
   row: SecretRow,
   change: Pick<SecretRow, 'vault_id' | 'path' | 'environment' | 'updated_at'> &
     Partial<Pick<SecretRow, 'sealed' | 'data_key'>>,
@@ -77,6 +95,8 @@ export async function relocate(
   await store.replaceTags(tx, row, tagsOf(row), []);
   await refusingTakenPath(() => store.updateSecret(tx, row, change));
   await store.replaceTags(tx, moved, [], tagsOf(moved));
+  const vaults = from.vault_id === to.vault_id ? [from] : [from, to].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  for (const vault of vaults) await lockLive(tx, vault);
   if (moved.vault_id !== row.vault_id) {
     await countSecrets(tx, row.tenant_id, row.vault_id, -1);
     await countSecrets(tx, row.tenant_id, moved.vault_id, 1);
