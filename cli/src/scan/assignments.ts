@@ -64,5 +64,6 @@ function looksChosen(value: string, isQuoted: boolean): boolean {
 
 function looksRandom(value: string): boolean {
   if (value.length < 16 || /\s/.test(value) || isIdentifier(value) || /^[A-Za-z]+$/.test(value)) return false;
+  if (/^[a-f0-9]{32,128}$/i.test(value)) return entropyOf(value) >= 3;
   return /\d/.test(value) && /[A-Za-z]/.test(value) && entropyOf(value) >= 3.5;
 }

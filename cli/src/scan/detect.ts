@@ -22,14 +22,23 @@ const DIGESTS =
 const PUBLIC_BEFORE =
   /(?:sha(?:1|224|256|384|512)[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2-nistp\d{3} |integrity[="': ]{1,6}|(?:sum|hash|digest|checksum|fingerprint|etag|commit|revision)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?|;base64,|SHA256:|"(?:n|x|y|kid)": ?")$/i;
 const PUBLIC_BLOCK =
-  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?|CRL|PKCS7|CMS|SIGNATURE|DH PARAMETERS)-----[A-Za-z0-9+/=\s:.\\-]{0,16384}?-----END /g;
+  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?|CRL|PKCS7|CMS|SIGNATURE|DH PARAMETERS)-----[A-Za-z0-9+/=\s:.\\]{0,16384}-----END /g;
+/** Headers may stand before what is encoded. It is one even if its end is missing, as in a part of a file. */
 const PRIVATE_KEY =
-  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=(?:[\s\\nr"'+]|[A-Za-z-]{1,20}: [^\n]{0,200}\n){0,40}[A-Za-z0-9+/=]{16})[A-Za-z0-9+/=\s:,.\\"'()-]{16,16384}?(?:-----END|$)/g;
+  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=(?:[\s\\nr"'+]|[A-Za-z-]{1,20}: [^\n]{0,200}\n){0,40}[A-Za-z0-9+/=]{16})[A-Za-z0-9+/=\s:,.\\"'()]{0,16384}/g;
 const URL_PASSWORD =
   /(?<=\b[a-z][a-z0-9+.-]{1,30}):\/\/[^\s:/@"'`<>?#]{0,128}:(?<value>[^\s:/@"'`<>?#]{3,256})@(?=[\w[.-])/dgi;
 const SURROUNDED: readonly { kind: string; form: RegExp }[] = [
   { kind: 'password-in-url', form: URL_PASSWORD },
-  { kind: 'telegram-token', form: /(?<=\b\d{8,10}):(?<value>AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])/dg },
+  { kind: 'telegram-token', form: /(?<value>(?<![0-9])\d{8,10}:AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])/dg },
+  {
+    kind: 'authorization-header',
+    form: /\b(?:Bearer|Basic)[ \t]{1,4}(?<value>(?=[A-Za-z_.~+/-]{0,40}\d)[A-Za-z0-9_.~+/-]{20,4096}={0,2})/dg,
+  },
+  {
+    kind: 'signature-in-url',
+    form: /[?&](?:sig|X-Amz-Signature|X-Goog-Signature|access_token)=(?<value>[A-Za-z0-9%_-]{32,512})/dg,
+  },
   { kind: 'password-statement', form: /IDENTIFIED BY '(?<value>[^'\n]{6,256})'/dgi },
   { kind: 'totp-seed', form: /otpauth:\/\/[ht]otp\/[^\s"'<>]{0,200}?secret=(?<value>[A-Z2-7]{16,128})/dgi },
 ];
@@ -48,8 +57,7 @@ export function detect(bytes: Buffer, file: string): Detected[] {
   const matches: (Match & { isWeak?: boolean })[] = [];
   const hasDigests = DIGESTS.test(file);
   const publicBlocks = text.includes('-----BEGIN ') ? [...text.matchAll(PUBLIC_BLOCK)] : [];
-  const isPublic = (start: number) =>
-    publicBlocks.some(({ index, 0: block }) => start >= index && start < index + block.length);
+  const isPublic = (start: number) => isInside(publicBlocks, start);
 
   for (const match of text.includes('PRIVATE KEY') ? text.matchAll(PRIVATE_KEY) : [])
     matches.push({ kind: 'private-key', start: match.index, end: match.index + match[0].length });
@@ -106,17 +114,34 @@ function randomIn(text: string, from: number, to: number): Match | null {
   return { kind: 'random-text', start, end: to };
 }
 
-/** What a known format explains is not reported again for its looks. */
+/** Whether a position is in one of the blocks, which are in their order. */
+function isInside(blocks: readonly RegExpExecArray[], position: number): boolean {
+  let [low, high] = [0, blocks.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((blocks[middle]?.index ?? 0) <= position) low = middle + 1;
+    else high = middle;
+  }
+  const block = blocks[low - 1];
+  return block !== undefined && position < block.index + block[0].length;
+}
+
+/** Of two that overlap one stays: what a known format explains is not reported again for its looks. */
 function withoutOverlaps<T extends Match & { isWeak?: boolean }>(matches: readonly T[]): T[] {
   const weight = ({ kind, isWeak }: T) => (isWeak === true ? 3 : (GENERAL[kind] ?? 0));
   const kept: T[] = [];
-  for (const match of matches.toSorted((a, b) => weight(a) - weight(b) || a.start - b.start)) {
-    if (!kept.some((other) => match.start < other.end && other.start < match.end)) kept.push(match);
+  for (const match of matches.toSorted((a, b) => a.start - b.start || weight(a) - weight(b))) {
+    const last = kept.at(-1);
+    if (last === undefined || match.start >= last.end) kept.push(match);
+    else if (weight(match) < weight(last)) kept[kept.length - 1] = match;
   }
-  return kept.toSorted((a, b) => a.start - b.start);
+  return kept;
 }
+
 const GENERAL: Readonly<Record<string, number>> = {
   'password-in-url': 1,
+  'authorization-header': 1,
+  'signature-in-url': 1,
   password: 1,
   'secret-value': 2,
   'random-text': 2,

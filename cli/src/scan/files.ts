@@ -118,14 +118,14 @@ function* lineWise(file: string, bytes: Buffer): Generator<Piece> {
     }
     const piece = bytes.subarray(start, end);
     yield { file, bytes: piece, line };
-    line += newlinesIn(piece);
+    line += newlinesIn(piece, 0, piece.length);
     start = end;
   }
 }
 
-export function newlinesIn(bytes: Buffer, end: number = bytes.length): number {
+export function newlinesIn(bytes: Buffer, start: number, end: number): number {
   let count = 0;
-  for (let at = bytes.indexOf(10); at !== -1 && at < end; at = bytes.indexOf(10, at + 1)) count++;
+  for (let at = bytes.indexOf(10, start); at !== -1 && at < end; at = bytes.indexOf(10, at + 1)) count++;
   return count;
 }
 
@@ -139,7 +139,7 @@ export async function* streamPieces(stream: AsyncIterable<Buffer>, tally: Tally)
   const flush = function* (whole: Buffer, end: number): Generator<Piece> {
     const bytes = whole.subarray(0, end);
     if (bytes.length > 0) yield { file, bytes, line };
-    line += newlinesIn(bytes);
+    line += newlinesIn(bytes, 0, bytes.length);
     held = [whole.subarray(end)];
     size = whole.length - end;
   };

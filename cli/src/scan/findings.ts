@@ -21,19 +21,20 @@ const ALLOWED = 'coffer:allow';
 const SAMPLE_MAX = 4;
 
 export function findingsIn({ file, bytes, line, commit }: Piece): Finding[] {
-  return detect(bytes, file).flatMap((detected) => {
-    const lineStart = bytes.lastIndexOf(10, detected.start - 1) + 1;
+  const findings: Finding[] = [];
+  let counted = 0;
+  let current = line;
+  for (const detected of detect(bytes, file)) {
+    // They come in their order, so that each line is counted once.
+    current += newlinesIn(bytes, counted, detected.start);
+    counted = detected.start;
+    const lineStart = detected.start === 0 ? 0 : bytes.lastIndexOf(10, detected.start - 1) + 1;
     const lineEnd = bytes.indexOf(10, detected.start);
-    if (bytes.subarray(lineStart, lineEnd === -1 ? bytes.length : lineEnd).includes(ALLOWED)) return [];
-    return [
-      findingOf(detected, {
-        file,
-        line: line + newlinesIn(bytes, detected.start),
-        column: detected.start - lineStart + 1,
-        commit: commit ?? null,
-      }),
-    ];
-  });
+    if (bytes.subarray(lineStart, lineEnd === -1 ? bytes.length : lineEnd).includes(ALLOWED)) continue;
+    const where = { file, line: current, column: detected.start - lineStart + 1, commit: commit ?? null };
+    findings.push(findingOf(detected, where));
+  }
+  return findings;
 }
 
 function findingOf(

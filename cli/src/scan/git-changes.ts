@@ -58,11 +58,9 @@ export async function* gitPieces(changes: GitChanges, tally: Tally): AsyncGenera
   failed.catch(() => {});
   // Both outcomes are looked at below; here it only must not go unheard.
   ended.catch(() => {});
-  const top = 'staged' in changes || 'since' in changes ? Ignored.of(process.cwd()) : null;
-  yield* addedLines(
-    createInterface({ input: git.stdout.setEncoding('latin1'), crlfDelay: 0 }),
-    tally,
-    (file) => top?.covers(file) === true,
+  const ignored = Ignored.of(process.cwd());
+  yield* addedLines(createInterface({ input: git.stdout.setEncoding('latin1'), crlfDelay: 0 }), tally, (file) =>
+    ignored.covers(file),
   );
   const [code] = await Promise.race([ended, failed]);
   if (code === 0) return;
