@@ -111,7 +111,7 @@ export const FORMATS: readonly Format[] = [
   format('airtable-token', 'pat', '[A-Za-z0-9]{14}\\.[a-f0-9]{64}'),
   format('tailscale-key', 'tskey-', '[a-z]{3,10}-[A-Za-z0-9]{8,20}(?:-[A-Za-z0-9]{20,40})?'),
   format('age-key', 'AGE-SECRET-KEY-1', '[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}'),
-  format('jwt', 'eyJ', '[A-Za-z0-9_-]{8,8192}\\.eyJ[A-Za-z0-9_-]{8,8192}\\.[A-Za-z0-9_-]{16,8192}', { check: isToken }),
+  format('jwt', 'eyJ', '[A-Za-z0-9_-]{8,1024}\\.eyJ[A-Za-z0-9_-]{8,8192}\\.[A-Za-z0-9_-]{16,8192}', { check: isToken }),
 ];
 
 /** The header of a JWT names its algorithm. The sample that documentation copies from jwt.io is about John Doe. */

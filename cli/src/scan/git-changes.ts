@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { CommandError } from '../failure.ts';
 import type { Piece, Tally } from './files.ts';
@@ -51,18 +50,19 @@ export async function* gitPieces(changes: GitChanges, tally: Tally): AsyncGenera
   git.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(0, 1000);
   });
-  const ended = once(git, 'close') as Promise<[number | null]>;
-  const failed = once(git, 'error').then(() => {
-    throw new CommandError('git could not be started. Install it, or name the files to scan.');
+  const ended = new Promise<number | null>((resolve, reject) => {
+    git.once('close', resolve);
+    git.once('error', () =>
+      reject(new CommandError('git could not be started. Install it, or name the files to scan.')),
+    );
   });
-  failed.catch(() => {});
-  // Both outcomes are looked at below; here it only must not go unheard.
+  // It is awaited when the output was read, and must not go unheard before.
   ended.catch(() => {});
   const ignored = Ignored.of(process.cwd());
   yield* addedLines(createInterface({ input: git.stdout.setEncoding('latin1'), crlfDelay: 0 }), tally, (file) =>
     ignored.covers(file),
   );
-  const [code] = await Promise.race([ended, failed]);
+  const code = await ended;
   if (code === 0) return;
   const [first = ''] = complaint.split('\n');
   throw new CommandError(
