@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { CommandError, EXIT } from '../failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { apply } from '../migrate/apply.ts';
 import { planOf } from '../migrate/plan.ts';
 import { Progress } from '../migrate/progress.ts';
@@ -8,7 +9,7 @@ import type { Reading } from '../migrate/source.ts';
 import { prefixSegments } from '../migrate/target-path.ts';
 import { type KeysAs, wantedSecrets } from '../migrate/wanted-secrets.ts';
 import { note } from '../output.ts';
-import { clientOf, type GlobalOptions, settingsOf, vaultOf } from '../settings.ts';
+import { clientOf, settingsOf, vaultOf } from '../settings.ts';
 
 interface MigrateOptions extends GlobalOptions {
   vault?: string;
@@ -24,6 +25,10 @@ interface MigrateOptions extends GlobalOptions {
   project?: string;
   config?: string;
   environment?: string;
+  /** Options of importing a file, which the verb takes for all. */
+  dryRun?: boolean;
+  onExisting?: string;
+  format?: string;
 }
 
 /** Adds `vault`, `openbao`, `infisical`, `doppler` and `aws-sm` to the verb `import`. */
@@ -115,6 +120,10 @@ async function migrate(
   read: (options: MigrateOptions) => Promise<Reading>,
 ): Promise<void> {
   const options = command.optsWithGlobals<MigrateOptions>();
+  if (options.dryRun === true && options.apply === true)
+    throw new CommandError('Give --dry-run or --apply, one of them.');
+  if (options.onExisting !== undefined || options.format !== undefined)
+    throw new CommandError('--on-existing and --format are for files. See --help for what this source takes.');
   const settings = settingsOf(command);
   const vault = vaultOf(settings, options.vault);
   const prefix = options.prefix === undefined ? [] : prefixSegments(options.prefix);

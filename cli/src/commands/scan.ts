@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { CommandError, EXIT } from '../failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { filePieces, type Piece, streamPieces, type Tally } from '../scan/files.ts';
 import { type Finding, findingsIn } from '../scan/findings.ts';
-import { clientOf, type GlobalOptions, settingsOf } from '../settings.ts';
+import { clientOf, settingsOf } from '../settings.ts';
 
 interface ScanOptions extends GlobalOptions {
   staged?: boolean;

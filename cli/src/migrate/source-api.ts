@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readCredential } from '../../../client/src/node/files.ts';
 import { nodeTransport } from '../../../client/src/node/transport.ts';
 import type { TransportResponse } from '../../../client/src/transport.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { CommandError, EXIT } from '../failure.ts';
 import { note } from '../output.ts';
-import { USER_AGENT } from '../settings.ts';
 import { parseExactly } from './exact-json.ts';
 
 export interface SourceAnswer {
@@ -25,6 +25,7 @@ export interface SourceApiOptions {
   caFile?: string | undefined;
 }
 
+const USER_AGENT = `coffer-cli/${packageJson.version}`;
 const ATTEMPTS = 5;
 const TIMEOUT_MS = 60_000;
 const BACKOFF_MS = 250;
