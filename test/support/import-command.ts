@@ -12,7 +12,8 @@ const PROGRAM = `
   import { registerSources } from ${JSON.stringify(join(HOME, 'cli/src/commands/migrate.ts'))};
   import { exitCodeOf, explain } from ${JSON.stringify(join(HOME, 'cli/src/failure.ts'))};
   const program = new Command('coffer').option('--json').exitOverride();
-  registerSources(program.command('import'));
+  // Options of importing a file stand on the verb itself.
+  registerSources(program.command('import').option('--vault <name>').option('--dry-run').option('--on-existing <what>'));
   try {
     await program.parseAsync(process.argv.slice(1), { from: 'user' });
   } catch (error) {

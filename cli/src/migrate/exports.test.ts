@@ -268,6 +268,11 @@ onBothDatabases('import from exports', (database) => {
     assert.equal(promoted.code, 0, promoted.stderr);
     assert.equal((await read(production, 'A')).environment, 'production');
 
+    const twofold = await run(['doppler', file, '--vault', production, '--apply', '--promote', '--dry-run']);
+    assert.match(twofold.stderr, /--dry-run or --apply/);
+    const forFiles = await run(['doppler', file, '--vault', production, '--on-existing', 'skip']);
+    assert.match(forFiles.stderr, /are for files/);
+
     const sealed = await newVault({ is_zero_knowledge: true });
     const zeroKnowledge = await run(['doppler', file, '--vault', sealed, '--apply']);
     assert.equal(zeroKnowledge.code, 1);
