@@ -152,7 +152,9 @@ async function migrate(
 
   const progress = new Progress();
   const stop = () => {
-    if (!progress.isStopped) note('\nStopping: what is under way is finished first.');
+    // Whoever asks twice does not want to wait; a repetition goes on from there too.
+    if (progress.isStopped) process.exit(STOPPED);
+    note('\nStopping: what is under way is finished first.');
     progress.isStopped = true;
   };
   for (const signal of SIGNALS) process.on(signal, stop);

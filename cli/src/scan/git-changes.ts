@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { CommandError } from '../failure.ts';
 import type { Piece, Tally } from './files.ts';
@@ -58,7 +58,7 @@ export async function* gitPieces(changes: GitChanges, tally: Tally): AsyncGenera
   });
   // It is awaited when the output was read, and must not go unheard before.
   ended.catch(() => {});
-  const ignored = Ignored.of(process.cwd());
+  const ignored = Ignored.of(topOfRepository());
   yield* addedLines(createInterface({ input: git.stdout.setEncoding('latin1'), crlfDelay: 0 }), tally, (file) =>
     ignored.covers(file),
   );
@@ -68,6 +68,12 @@ export async function* gitPieces(changes: GitChanges, tally: Tally): AsyncGenera
   throw new CommandError(
     `git failed: ${first} Run it inside a repository, and name a commit, tag or branch with --since.`,
   );
+}
+
+/** Paths in a patch begin there, wherever the command is run. */
+function topOfRepository(): string {
+  const { status, stdout } = spawnSync('git', [...CONFIGURATION, 'rev-parse', '--show-toplevel'], { encoding: 'utf8' });
+  return status === 0 ? stdout.replace(/\n$/, '') : process.cwd();
 }
 
 /** Reads a patch. Its lines are bytes, one character each. */

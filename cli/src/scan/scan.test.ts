@@ -204,6 +204,12 @@ describe('scan of git', () => {
       'naïve "name".txt:1 github-token',
       'old.txt:4 github-token',
     ]);
+    // Paths are those of the repository, and so is the file that leaves some out.
+    mkdirSync(join(repository, 'below'), { recursive: true });
+    writeFileSync(join(repository, '.cofferignore'), '/old.txt\n');
+    const below = await scan(join(repository, 'below'), ['--staged', '--json']);
+    assert.deepEqual(places(below), ['naïve "name".txt:1 github-token']);
+    rmSync(join(repository, '.cofferignore'));
     git('reset', '--quiet', '--hard');
   });
 
