@@ -54,5 +54,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Print a completion script for bash, zsh or fish',
     load: () => import('./commands/completion.ts'),
   },
+  scan: { summary: 'Find secrets in files, git and standard input', load: () => import('./commands/scan.ts') },
   server: { summary: 'Administer an installation on its own machine', load: () => import('./commands/server.ts') },
 };

@@ -4,9 +4,10 @@ import { CommandError, EXIT } from '../failure.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { readStandardInput } from '../prompt.ts';
 import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { registerSources } from './migrate.ts';
 
 export function register(program: Command): void {
-  program
+  const command = program
     .command('import <file>')
     .description('Import a .env file, or a JSON object of paths and values, into a vault; - reads standard input')
     .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
@@ -19,6 +20,7 @@ export function register(program: Command): void {
     .addOption(new Option('--format <format>', 'by default what the name of the file says').choices(['dotenv', 'json']))
     .action((file: string, options: ImportOptions, command: Command) => importFile(file, options, command))
     .addHelpText('after', '\nAll entries are written or none. Afterwards the file is not needed any more: delete it.');
+  registerSources(command);
 }
 
 interface ImportOptions {

@@ -1,0 +1,167 @@
+import type { Command } from 'commander';
+import { CommandError, EXIT } from '../failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
+import { note, printJson, printTable } from '../output.ts';
+import { filePieces, type Piece, streamPieces, type Tally } from '../scan/files.ts';
+import { type Finding, findingsIn } from '../scan/findings.ts';
+import { clientOf, settingsOf } from '../settings.ts';
+
+interface ScanOptions extends GlobalOptions {
+  staged?: boolean;
+  since?: string;
+  known?: boolean;
+  vault?: string;
+  baseline?: string;
+  updateBaseline?: boolean;
+  maxFileSize: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command('scan')
+    .description('Find secrets in files, in changes of git and in standard input')
+    .argument('[paths...]', 'files and folders, or - for standard input; the working directory unless given')
+    .option('--staged', 'scan what is staged in git')
+    .option('--since <ref>', 'scan what the commits since a commit, tag or branch added')
+    .option('--known', 'also ask the service which vaults have what is found')
+    .option('--vault <vault>', 'with --known: ask about this vault only')
+    .option('--baseline <file>', 'leave out what this file lists')
+    .option('--update-baseline', 'write what is found to the baseline, and accept it')
+    .option('--max-file-size <MiB>', 'skip larger files', '10')
+    .addHelpText('after', HELP)
+    .action((paths: string[], _: unknown, command: Command) => scan(paths, command));
+}
+
+const HELP = `
+A line with the text coffer:allow is left out; .cofferignore lists paths that are, by the rules of .gitignore.
+Exits with 1 if something is found. With --known, what looks like a secret is sent to the service, and nothing else.`;
+
+const FINDINGS_MAX = 10_000;
+
+async function scan(paths: readonly string[], command: Command): Promise<void> {
+  const options = command.optsWithGlobals<ScanOptions>();
+  const tally: Tally = { files: 0, bytes: 0, skipped: [] };
+  const pieces = await piecesFor(paths, options, tally);
+  const seen = new Map<string, Finding>();
+  for await (const piece of pieces) {
+    for (const finding of findingsIn(piece)) {
+      if (finding.isWeak && options.known !== true) continue;
+      // In a history the same value is in the same file again and again: the commit that brought it is named.
+      const place = finding.commit === null ? `${finding.line}:${finding.column}` : '';
+      const key = `${finding.file}\0${place}\0${finding.value}`;
+      if (!seen.has(key)) seen.set(key, finding);
+    }
+    if (seen.size > FINDINGS_MAX)
+      throw new CommandError(
+        `More than ${FINDINGS_MAX} findings. Leave out folders with .cofferignore, or scan parts.`,
+      );
+  }
+  const searched = options.known === true ? await askService([...seen.values()], options, command) : null;
+  const all = [...seen.values()].filter(({ isWeak, stored }) => !isWeak || stored.length > 0);
+  const { shown, accepted } = await withoutAccepted(all, options);
+  report(shown, accepted, tally, searched, options.json === true);
+  if (shown.length > 0) process.exitCode = EXIT.local;
+}
+
+async function piecesFor(
+  paths: readonly string[],
+  options: ScanOptions,
+  tally: Tally,
+): Promise<Iterable<Piece> | AsyncIterable<Piece>> {
+  const { staged, since, maxFileSize } = options;
+  const modes = [staged === true, since !== undefined, paths.length > 0].filter(Boolean).length;
+  if (modes > 1) throw new CommandError('Give paths, --staged or --since, one of them.');
+  if (paths.includes('-') && paths.length > 1) throw new CommandError('Give - alone: standard input or files.');
+  if (options.updateBaseline === true && options.baseline === undefined)
+    throw new CommandError('Say where with --baseline FILE.');
+  if (options.vault !== undefined && options.known !== true) throw new CommandError('--vault is for --known.');
+  if (staged === true || since !== undefined) {
+    const { gitPieces } = await import('../scan/git-changes.ts');
+    return gitPieces(since === undefined ? { staged: true } : { since }, tally);
+  }
+  if (paths[0] === '-') return streamPieces(process.stdin, tally);
+  const mebibytes = Number(maxFileSize);
+  if (!(mebibytes > 0 && mebibytes <= 512)) throw new CommandError('--max-file-size is a number of MiB, at most 512.');
+  return filePieces(paths.length === 0 ? ['.'] : paths, mebibytes * 1024 * 1024, tally);
+}
+
+async function askService(findings: readonly Finding[], options: ScanOptions, command: Command): Promise<string[]> {
+  const { findStored, CANDIDATES_MAX } = await import('../scan/known.ts');
+  const { vaults, refused, left } = await findStored(clientOf(settingsOf(command)), findings, options.vault);
+  for (const { vault, code } of refused) note(`${vault} was not searched: ${code}.`);
+  if (left > 0)
+    note(`Only ${CANDIDATES_MAX} values were looked for in vaults; ${left} were not. Scan parts to see them all.`);
+  return vaults;
+}
+
+async function withoutAccepted(
+  findings: Finding[],
+  { baseline: file, updateBaseline }: ScanOptions,
+): Promise<{ shown: Finding[]; accepted: number }> {
+  if (file === undefined) return { shown: findings, accepted: 0 };
+  const { fingerprintOf, newBaseline, readBaseline, writeBaseline } = await import('../scan/baseline.ts');
+  const baseline = updateBaseline === true ? newBaseline() : readBaseline(file);
+  const known = new Map<string, string>();
+  if (updateBaseline === true) {
+    for (const finding of findings) baseline.fingerprints.add(fingerprintOf(finding, baseline, known));
+    writeBaseline(file, baseline);
+    note(`Wrote ${baseline.fingerprints.size} fingerprints to ${file}.`);
+  }
+  const shown = findings.filter((finding) => !baseline.fingerprints.has(fingerprintOf(finding, baseline, known)));
+  return { shown, accepted: findings.length - shown.length };
+}
+
+function report(
+  findings: readonly Finding[],
+  accepted: number,
+  tally: Tally,
+  searched: string[] | null,
+  isJson: boolean,
+): void {
+  if (isJson) {
+    const shown = findings.map(({ file, line, column, kind, sample, commit, stored }) => ({
+      file,
+      line,
+      column,
+      kind,
+      sample,
+      ...(commit !== null && { commit }),
+      ...(searched !== null && { stored }),
+    }));
+    const { files, bytes, skipped } = tally;
+    printJson({
+      findings: shown,
+      accepted,
+      files,
+      bytes,
+      skipped,
+      ...(searched !== null && { vaults_searched: searched }),
+    });
+    return;
+  }
+  const wasFound = findings.length > 0;
+  if (wasFound)
+    printTable(
+      findings,
+      [
+        {
+          title: 'WHERE',
+          of: ({ file, line, column, commit }) =>
+            `${commit === null ? '' : `${commit.slice(0, 10)} `}${file}:${line}:${column}`,
+        },
+        { title: 'KIND', of: ({ kind }) => kind },
+        { title: 'BEGINS', of: ({ sample }) => sample },
+        ...(searched === null
+          ? []
+          : [{ title: 'STORED AS', of: ({ stored }: Finding) => [...new Set(stored)].join(', ') }]),
+      ],
+      '',
+    );
+  for (const skipped of tally.skipped) note(`Skipped: ${skipped}.`);
+  const more = accepted > 0 ? `, ${accepted} accepted` : '';
+  note(`${findings.length} found${more} in ${tally.files} files (${(tally.bytes / 1024 / 1024).toFixed(1)} MiB).`);
+  if (wasFound)
+    note(
+      'Revoke or rotate what is real: removing the line does not remove it from history. Mark what is meant to be there with coffer:allow.',
+    );
+}

@@ -1,0 +1,113 @@
+import type { Coffer } from '../../../client/src/coffer.ts';
+import { CofferError } from '../../../client/src/errors.ts';
+import { inParallel } from './parallel.ts';
+import type { Step } from './plan.ts';
+import type { NotTaken } from './source.ts';
+
+export interface ApplyOptions {
+  coffer: Coffer;
+  vault: string;
+  /** The name of the source, for the history of each secret. */
+  source: string;
+  isPromoting: boolean;
+  /** Nothing more is begun once it says so. */
+  isStopped(): boolean;
+  onProgress(done: number, total: number): void;
+}
+
+export interface Applied {
+  /** Paths whose whole history is in Coffer now. */
+  written: Set<string>;
+  versions: number;
+  refused: NotTaken[];
+  /** What ended it before its time, or null. */
+  failure: unknown;
+}
+
+const AT_ONCE = 6;
+const REASON_LENGTH_MAX = 512;
+
+/** Writes what the plan says. A secret that is refused is left out and named; whatever would refuse all the others too ends it. */
+export async function apply(steps: readonly Step[], options: ApplyOptions): Promise<Applied> {
+  const todo = steps.filter(({ change }) => change === 'create' || change === 'update');
+  const applied: Applied = { written: new Set(), versions: 0, refused: [], failure: null };
+  let done = 0;
+  const work = async (step: Step) => {
+    try {
+      if (await write(step, options, () => applied.versions++)) applied.written.add(step.secret.path);
+    } catch (error) {
+      if (!isAboutOneSecret(error)) throw error;
+      applied.refused.push({
+        from: step.secret.from,
+        reason: `${step.secret.path} was refused: ${error.code}${fieldsOf(error)}`,
+      });
+    }
+    options.onProgress(++done, todo.length);
+  };
+  await inParallel(todo, AT_ONCE, work, options.isStopped).catch((error: unknown) => {
+    applied.failure = error;
+  });
+  return applied;
+}
+
+/** Writes the versions that are missing, each only on top of the one before it. Answers whether all of them are there. */
+async function write({ secret, done, version }: Step, options: ApplyOptions, onWritten: () => void): Promise<boolean> {
+  const { coffer, vault, source, isPromoting, isStopped } = options;
+  const { path, type, metadata, values } = secret;
+  let newest = version;
+  for (const { value, label } of values.slice(done)) {
+    if (isStopped()) return false;
+    const reason = `Imported from ${source}: ${secret.from}, ${label}`
+      .replace(/\p{Cc}/gu, ' ')
+      .slice(0, REASON_LENGTH_MAX)
+      .toWellFormed();
+    const idempotencyKey = crypto.randomUUID();
+    const written =
+      newest === 0
+        ? await coffer.call(
+            'POST /v1/vaults/{vault}/secrets',
+            {
+              path: { vault },
+              body: {
+                path,
+                value,
+                metadata,
+                reason,
+                ...(type !== null && { type }),
+                ...(isPromoting && { promote: true }),
+              },
+            },
+            { idempotencyKey },
+          )
+        : await coffer.call(
+            'PUT /v1/vaults/{vault}/secrets/{path}',
+            { path: { vault, path }, body: { value, reason, expected_version: newest } },
+            { idempotencyKey },
+          );
+    newest = written.version;
+    onWritten();
+  }
+  return true;
+}
+
+/** What the service says about this secret alone, so that the others may still be written. */
+const ABOUT_ONE: ReadonlySet<string> = new Set([
+  'VALIDATION_FAILED',
+  'SECRET_ALREADY_EXISTS',
+  'VERSION_CONFLICT',
+  'ROTATION_IN_PROGRESS',
+  'INSUFFICIENT_PRIVILEGE',
+  'MFA_REQUIRED',
+  'VAULT_ENV_CONFLICT',
+  'SECRET_NOT_FOUND',
+]);
+
+function isAboutOneSecret(error: unknown): error is CofferError {
+  return error instanceof CofferError && ABOUT_ONE.has(error.code);
+}
+
+/** Where the service says what is wrong. It names fields and rules, never values. */
+function fieldsOf({ details }: CofferError): string {
+  const fields = Array.isArray(details['fields']) ? (details['fields'] as { pointer?: string; reason?: string }[]) : [];
+  return fields.map(({ pointer = '', reason = '' }) => `, ${pointer} ${reason}`).join('');
+}

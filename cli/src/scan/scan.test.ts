@@ -1,0 +1,409 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { addPerson } from '../../../test/support/people.ts';
+import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
+import { detect } from './detect.ts';
+import { textIn } from './files.ts';
+import { sampleOf } from './findings.ts';
+import { addedLines } from './git-changes.ts';
+import { Ignored } from './ignore.ts';
+
+const MAIN = join(import.meta.dirname, '../../main.js');
+const root = mkdtempSync(join(tmpdir(), 'coffer-scan-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+/** Put together here, so that this file has none. */
+const GITHUB = ['ghp', 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'].join('_');
+const PASSWORD = ['Tr0ub4', 'dor&9'].join('');
+const AWS = ['AKIA', 'Z7Q2M4X6P5N3L7K2'].join('');
+
+interface Exit {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function scan(cwd: string, args: readonly string[], input = '', env: Record<string, string> = {}): Promise<Exit> {
+  const child = spawn(process.execPath, [MAIN, 'scan', ...args], {
+    cwd,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: root,
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      ...env,
+    },
+  });
+  const out = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      out[name] += text;
+    });
+  // A command that is refused does not read its input.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  return new Promise((resolve) => {
+    child.once('close', (code) => {
+      for (const value of [GITHUB, PASSWORD, AWS])
+        assert.ok(!(out.stdout + out.stderr).includes(value), 'no value is printed');
+      resolve({ code, ...out });
+    });
+  });
+}
+
+let folders = 0;
+function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
+  const folder = join(root, `folder-${++folders}`);
+  mkdirSync(folder);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+
+const places = ({ stdout }: Exit) =>
+  (JSON.parse(stdout).findings as { file: string; line: number; kind: string }[]).map(
+    ({ file, line, kind }) => `${file}:${line} ${kind}`,
+  );
+
+describe('scan of files', () => {
+  test('findings have their place, kind and a masked sample, and make it exit with 1', async () => {
+    const folder = folderWith({
+      'src/a.ts': `// one\nconst t = '${GITHUB}';\n`,
+      '.env': `DB_PASSWORD=${PASSWORD}\n`,
+      'ok.md': 'Nothing.\n',
+    });
+    const text = await scan(folder, []);
+    assert.equal(text.code, 1);
+    assert.match(text.stdout, /^src\/a\.ts:2:12 +github-token +ghp_…$/m);
+    assert.match(text.stdout, /^\.env:1:13 +password +Tr…$/m);
+    assert.match(text.stderr, /2 found in 3 files/);
+    const json = await scan(folder, ['--json', 'src']);
+    assert.equal(json.code, 1);
+    assert.deepEqual(JSON.parse(json.stdout).findings, [
+      { file: 'src/a.ts', line: 2, column: 12, kind: 'github-token', sample: 'ghp_…' },
+    ]);
+    const clean = await scan(folder, ['ok.md']);
+    assert.equal(clean.code, 0);
+    assert.equal(clean.stdout, '');
+  });
+
+  test('what is ignored, allowed, binary, too large or behind a link is left out', async () => {
+    const outside = folderWith({ 'secret.txt': GITHUB });
+    const folder = folderWith({
+      '.cofferignore': '# tests\nfixtures/\n*.snap\n!kept.snap\n/top.txt\n',
+      'fixtures/a.txt': GITHUB,
+      'deep/fixtures/b.txt': GITHUB,
+      'x.snap': GITHUB,
+      'kept.snap': GITHUB,
+      'top.txt': GITHUB,
+      'deep/top.txt': GITHUB,
+      'allowed.ts': `const a = '${GITHUB}'; // coffer:allow, of a test\n`,
+      'node_modules/p/index.js': GITHUB,
+      'binary.bin': Buffer.concat([Buffer.from([0, 1]), Buffer.from(GITHUB)]),
+      'large.txt': `${'x '.repeat(600_000)}${GITHUB}`,
+      'utf16.txt': Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`key ${GITHUB}\n`, 'utf16le')]),
+    });
+    symlinkSync(outside, join(folder, 'link'));
+    symlinkSync(join(outside, 'secret.txt'), join(folder, 'link.txt'));
+    symlinkSync(folder, join(folder, 'circle'));
+    const exit = await scan(folder, ['--json', '--max-file-size', '1']);
+    assert.deepEqual(places(exit).toSorted(), [
+      'deep/top.txt:1 github-token',
+      'kept.snap:1 github-token',
+      'utf16.txt:1 github-token',
+    ]);
+    assert.deepEqual(JSON.parse(exit.stdout).skipped, ['large.txt is larger than 1 MiB']);
+    assert.equal((await scan(folder, ['top.txt'])).code, 0, 'a file that is named is ignored too');
+    assert.deepEqual(places(await scan(folder, ['--json', 'link'])), ['link/secret.txt:1 github-token']);
+  });
+
+  test('a named pipe does not hold it', async () => {
+    const folder = folderWith({ 'a.txt': 'nothing' });
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    assert.equal((await scan(folder, [])).code, 0);
+    assert.equal((await scan(folder, ['pipe'])).code, 0);
+  });
+
+  test('standard input, of several pieces, has the right lines', async () => {
+    const exit = await scan(root, ['-', '--json'], `${'an ordinary line of text\n'.repeat(200_000)}${GITHUB}\nend`);
+    assert.equal(exit.code, 1, exit.stderr);
+    assert.deepEqual(places(exit), ['stdin:200001 github-token']);
+  });
+
+  test('wrong uses say what to do', async () => {
+    const uses: [string[], RegExp][] = [
+      [['--staged', 'a'], /one of them/],
+      [['-', 'a'], /Give - alone/],
+      [['--update-baseline'], /--baseline FILE/],
+      [['--vault', 'x'], /--vault is for --known/],
+      [['--max-file-size', 'much'], /number of MiB/],
+      [['no-such-file'], /no such file/],
+      [['--baseline', 'none.json'], /no baseline none\.json/],
+      [['--known', '-'], /not logged in/],
+    ];
+    const folder = folderWith({});
+    for (const [args, said] of uses) {
+      const { code, stderr } = await scan(folder, args);
+      assert.ok(code === 1 || code === 3, `${args}: ${code}`);
+      assert.match(stderr, said);
+    }
+  });
+
+  test('a baseline accepts what it lists, wherever it is, and has nothing of the values', async () => {
+    const folder = folderWith({ 'a.env': `PASSWORD=${PASSWORD}\n` });
+    const written = await scan(folder, ['--baseline', 'accepted.json', '--update-baseline']);
+    assert.equal(written.code, 0, written.stderr);
+    const { salt, fingerprints } = JSON.parse(readFileSync(join(folder, 'accepted.json'), 'utf8'));
+    assert.match(salt, /^[0-9a-f]{32}$/);
+    assert.equal(fingerprints.length, 1);
+    writeFileSync(join(folder, 'b.env'), `\nPASSWORD=${PASSWORD}\nTOKEN=${GITHUB}\n`);
+    const later = await scan(folder, ['--baseline', 'accepted.json', '--json']);
+    assert.equal(later.code, 1);
+    assert.deepEqual(places(later), ['b.env:3 github-token']);
+    assert.equal(JSON.parse(later.stdout).accepted, 2);
+    writeFileSync(join(folder, 'accepted.json'), '{"version":2}');
+    assert.match((await scan(folder, ['--baseline', 'accepted.json'])).stderr, /not a baseline/);
+  });
+});
+
+describe('scan of git', () => {
+  const repository = folderWith({});
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-c', 'user.name=T', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false', ...args],
+      {
+        cwd: repository,
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'] ?? '', HOME: root, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    ).trim();
+  const put = (name: string, content: string) => {
+    writeFileSync(join(repository, name), content);
+    git('add', '--', name);
+  };
+  before(() => {
+    git('init', '--quiet');
+    put('old.txt', `was there: ${AWS}\n`);
+    git('commit', '--quiet', '-m', 'first');
+  });
+
+  test('only what is staged counts, with its line', async () => {
+    put('old.txt', `was there: ${AWS}\nline\nline\nnew ${GITHUB}\n`);
+    put('naïve "name".txt', `-- ${GITHUB}\n`);
+    writeFileSync(join(repository, 'unstaged.txt'), GITHUB);
+    assert.deepEqual(places(await scan(repository, ['--staged', '--json'])).toSorted(), [
+      'naïve "name".txt:1 github-token',
+      'old.txt:4 github-token',
+    ]);
+    // Paths are those of the repository, and so is the file that leaves some out.
+    mkdirSync(join(repository, 'below'), { recursive: true });
+    writeFileSync(join(repository, '.cofferignore'), '/old.txt\n');
+    const below = await scan(join(repository, 'below'), ['--staged', '--json']);
+    assert.deepEqual(places(below), ['naïve "name".txt:1 github-token']);
+    rmSync(join(repository, '.cofferignore'));
+    git('reset', '--quiet', '--hard');
+  });
+
+  test('what a commit brought is found although a later one removed it', async () => {
+    const first = git('rev-parse', 'HEAD');
+    put('key.txt', `a\n${GITHUB}\n`);
+    git('commit', '--quiet', '-m', `commit ${GITHUB.slice(0, 6)}`);
+    const second = git('rev-parse', 'HEAD');
+    git('rm', '--quiet', 'key.txt');
+    git('commit', '--quiet', '-m', 'remove');
+    const exit = await scan(repository, ['--since', first, '--json']);
+    assert.deepEqual(places(exit), ['key.txt:2 github-token']);
+    assert.equal(JSON.parse(exit.stdout).findings[0].commit, second);
+    assert.equal((await scan(repository, ['--since', 'HEAD'])).code, 0);
+  });
+
+  test('a reference that is none, or looks like an option, is refused, and so is a folder without a repository', async () => {
+    for (const ref of ['no-such-ref', '--output=/tmp/x', '-O/etc/passwd']) {
+      const { code, stderr } = await scan(repository, [`--since=${ref}`]);
+      assert.equal(code, 1);
+      assert.match(stderr, /git failed/);
+    }
+    assert.match((await scan(folderWith({}), ['--staged'])).stderr, /Run it inside a repository/);
+    assert.match(
+      (await scan(folderWith({}), ['--staged'], '', { PATH: '/nowhere' })).stderr,
+      /git could not be started/,
+    );
+  });
+
+  test('the configuration of a repository runs nothing', async () => {
+    put('x.txt', GITHUB);
+    const mark = join(repository, 'was-run');
+    git('config', 'diff.external', `touch ${mark}`);
+    git('config', 'core.fsmonitor', `touch ${mark}`);
+    assert.deepEqual(places(await scan(repository, ['--staged', '--json'])), ['x.txt:1 github-token']);
+    assert.throws(() => readFileSync(mark), /ENOENT/);
+  });
+
+  test('any lines are read as a patch without failing', async () => {
+    const marks = [
+      '+++ b/f',
+      '@@ -0,0 +3 @@',
+      '+x',
+      '-y',
+      '\\ No newline',
+      'commit abc',
+      '+++ "b/\\303\\251"',
+      '@@',
+      '',
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(fc.constantFrom(...marks), fc.string())), async (lines) => {
+        const tally = { files: 0, bytes: 0, skipped: [] };
+        const pieces = await Array.fromAsync(
+          addedLines(
+            (async function* () {
+              yield* lines;
+            })(),
+            tally,
+            () => false,
+          ),
+        );
+        for (const { line } of pieces) assert.ok(line >= 0);
+      }),
+    );
+  });
+});
+
+describe('rules of scans', () => {
+  test('a sample is never more than four characters or a fifth', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (value) => {
+        const shown = [...sampleOf(value)].length - 1;
+        assert.ok(shown <= 4 && shown * 5 <= [...value].length);
+      }),
+    );
+  });
+
+  test('paths are ignored as git does', () => {
+    const ignored = new Ignored('*.log\n!keep.log\n/build\ndocs/**/draft.md\ndir/\n\\#x\na?c\n**/gen/**\n');
+    const cases: [string, boolean, boolean][] = [
+      ['x.log', false, true],
+      ['deep/x.log', false, true],
+      ['keep.log', false, false],
+      ['build', true, true],
+      ['deep/build', true, false],
+      ['docs/draft.md', false, true],
+      ['docs/a/b/draft.md', false, true],
+      ['dir', true, true],
+      ['dir', false, false],
+      ['#x', false, true],
+      ['abc', false, true],
+      ['a/c', false, false],
+      ['p/gen/q/r', false, true],
+    ];
+    for (const [path, isFolder, expected] of cases) assert.equal(ignored.has(path, isFolder), expected, path);
+    assert.equal(ignored.covers('dir/below/file.txt'), true);
+  });
+
+  test('any bytes are scanned, in their order and without overlaps', () => {
+    const words = [
+      'password=',
+      '"',
+      "'",
+      GITHUB,
+      AWS,
+      '://u:',
+      '@h',
+      '-----BEGIN PRIVATE KEY-----\n',
+      'A'.repeat(20),
+      '\n',
+      'Bearer ',
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.constantFrom(...words), fc.string())), (parts) => {
+        const found = detect(Buffer.from(parts.join('')), 'any.txt');
+        for (const [i, one] of found.entries()) assert.ok(one.start < one.end && one.start >= (found[i - 1]?.end ?? 0));
+      }),
+    );
+  });
+
+  test('text made to be slow is not', () => {
+    const size = 300_000;
+    const texts = [
+      '-----BEGIN RSA PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA',
+      '-----BEGIN CERTIFICATE-----\nAAAA',
+      'password=',
+      'eyJ',
+      'a://:',
+      'Bearer a',
+      'sk-',
+      'a.',
+      'SG.',
+      '?sig=',
+    ];
+    const before = process.cpuUsage();
+    for (const text of texts) detect(Buffer.from(text.repeat(size / text.length)), 'x.txt');
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 60e6, `${user / 1e6} s`);
+  });
+
+  test('UTF-16 is read in both orders', () => {
+    const little = Buffer.from('\uFEFFab', 'utf16le');
+    assert.equal(textIn(little)?.toString(), 'ab');
+    assert.equal(textIn(Buffer.from(little).swap16())?.toString(), 'ab');
+    assert.equal(textIn(Buffer.from('a\0b')), null);
+  });
+});
+
+onBothDatabases('scan --known', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+    for (const name of ['shop', 'web'])
+      await service.call('POST', '/v1/vaults', { body: { name, environment: 'development' } });
+    await service.call('POST', '/v1/vaults', {
+      body: { name: 'sealed', environment: 'development', is_zero_knowledge: true },
+    });
+    const put = (vault: string, path: string, value: string) =>
+      service.call('POST', `/v1/vaults/${vault}/secrets`, { body: { path, value } });
+    assert.equal((await put('shop', 'github', GITHUB)).status, 201);
+    assert.equal((await put('web', 'db/password', 'swordfish')).status, 201);
+  });
+  after(() => service.close());
+
+  test('it names the secrets that have a value, and what is too ordinary counts only then', async () => {
+    const folder = folderWith({ 'a.env': `TOKEN=${GITHUB}\nPASSWORD=swordfish\nDB_PASSWORD=barracuda\n` });
+    const env = { COFFER_URL: service.url, COFFER_TOKEN: service.adminToken };
+    const exit = await scan(folder, ['--known', '--json'], '', env);
+    assert.equal(exit.code, 1, exit.stderr);
+    const { findings, vaults_searched } = JSON.parse(exit.stdout);
+    assert.deepEqual(
+      findings.map(({ line, stored }: { line: number; stored: string[] }) => [line, stored]),
+      [
+        [1, ['shop/github']],
+        [2, ['web/db/password']],
+      ],
+    );
+    assert.deepEqual(vaults_searched.toSorted(), ['shop', 'web']);
+    assert.deepEqual(places(await scan(folder, ['--json'])), ['a.env:1 github-token']);
+    const log = (await service.call('GET', '/v1/audit?limit=200')).text + service.logs.join('');
+    for (const value of [GITHUB, 'swordfish', 'barracuda']) assert.ok(!log.includes(value), 'neither log has a value');
+  });
+
+  test('who may not read a secret does not learn that it has a value', async () => {
+    const folder = folderWith({ 'a.env': `TOKEN=${GITHUB}\n` });
+    const { token } = await addPerson(service);
+    const exit = await scan(folder, ['--known', '--json'], '', { COFFER_URL: service.url, COFFER_TOKEN: token });
+    assert.deepEqual(JSON.parse(exit.stdout).findings[0].stored, []);
+    const named = await scan(folder, ['--known', '--vault', 'shop'], '', {
+      COFFER_URL: service.url,
+      COFFER_TOKEN: token,
+    });
+    assert.equal(named.code, 3);
+    assert.equal(named.stdout, '');
+  });
+});
