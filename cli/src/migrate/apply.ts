@@ -1,5 +1,4 @@
-import type { Coffer } from '../../../client/src/coffer.ts';
-import { CofferError } from '../../../client/src/errors.ts';
+import { type Coffer, CofferError } from '../../../client/src/index.ts';
 import { inParallel } from './parallel.ts';
 import type { Step } from './plan.ts';
 import type { NotTaken } from './source.ts';

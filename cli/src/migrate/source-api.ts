@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readCredential } from '../../../client/src/node/files.ts';
-import { nodeTransport } from '../../../client/src/node/transport.ts';
+import { nodeTransport, readCredential } from '../../../client/src/node/index.ts';
 import type { TransportResponse } from '../../../client/src/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { CommandError, EXIT } from '../failure.ts';
