@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT, exitCodeOf, explain } from './failure.ts';
 import { addGlobalOptions } from './global-options.ts';
-import { VERBS, type Verb } from './verbs.ts';
+import { VERBS, type Verb, type VerbModule } from './verbs.ts';
 
 /**
  * The command line. Only the file of the verb that is used is loaded, because a command that people type all day must start at once.
@@ -37,15 +37,11 @@ async function main(args: readonly string[]): Promise<void> {
   const name = isHelpOfVerb ? String(args[1]) : verbIn(args);
   const verb: Verb | undefined = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
   const program = programWith(name);
-  const loaded = await verb?.load();
-  if (loaded !== undefined) loaded.register(program);
-  else
-    for (const [one, { summary }] of Object.entries(VERBS))
-      program
-        .command(one)
-        .description(summary)
-        .action(() => {});
+  let loaded: VerbModule | undefined;
   try {
+    loaded = await verb?.load();
+    if (loaded !== undefined) loaded.register(program);
+    else addSummaries(program);
     await program.parseAsync(isHelpOfVerb ? [...args.slice(1), '--help'] : [...args], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -58,4 +54,19 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
+/** The help and the refusal of an unknown verb need their names only. */
+function addSummaries(program: Command): void {
+  for (const [name, { summary }] of Object.entries(VERBS)) {
+    program
+      .command(name)
+      .description(summary)
+      .action(() => {});
+  }
+}
+
+// Whoever reads only the first lines, such as `head`, has all they want.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(EXIT.done);
+});
 await main(process.argv.slice(2));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TransportResponse } from '../../../client/src/index.ts';
 import { nodeTransport, readCredential } from '../../../client/src/node/index.ts';
-import type { TransportResponse } from '../../../client/src/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { CommandError, EXIT } from '../failure.ts';
 import { note } from '../output.ts';

@@ -1,4 +1,3 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import type { Coffer } from '../coffer.ts';
 import type { CallOptions } from '../connection.ts';
@@ -10,13 +9,16 @@ export interface CertificateFiles {
   keyFile: string;
 }
 
+/** Loaded where there is a certificate: most programs have none. */
+const cryptography = () => process.getBuiltinModule('node:crypto');
+
 /** Renewed at two thirds of its life, up to a tenth earlier, like tokens. */
 const RENEW_AT = 2 / 3;
 const JITTER = 0.1;
 
 /** Milliseconds until the certificate in a file should be renewed: 0 if that moment has passed. */
 export function certificateRenewalMs({ certFile }: CertificateFiles, now: number = Date.now()): number {
-  const { validFromDate, validToDate } = new X509Certificate(readCredential(certFile));
+  const { validFromDate, validToDate } = new (cryptography().X509Certificate)(readCredential(certFile));
   const life = validToDate.getTime() - validFromDate.getTime();
   const renewAt = validFromDate.getTime() + life * RENEW_AT * (1 - JITTER * Math.random());
   return Math.max(0, renewAt - now);
@@ -70,6 +72,7 @@ function completeRenewal(certFile: string, key: string): void {
 
 function fits(cert: string, key: string): boolean {
   try {
+    const { X509Certificate, createPrivateKey } = cryptography();
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   } catch {
     return false;

@@ -1,12 +1,15 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { DpopKey } from '../dpop.ts';
 import { CofferError } from '../errors.ts';
 import { readCredential, writePrivateFile } from './files.ts';
+
+/** Loaded where there is such a key: most programs have none. */
+const cryptography = () => process.getBuiltinModule('node:crypto');
 
 /** The key for DPoP proofs from a PEM file (PKCS #8, P-256). */
 export async function dpopKeyFromFile(file: string): Promise<DpopKey> {
   const pem = readCredential(file);
   try {
+    const { createPrivateKey, createPublicKey } = cryptography();
     const key = createPrivateKey(pem);
     const { kty, crv, x, y } = createPublicKey(key).export({ format: 'jwk' });
     if (crv !== 'P-256') throw new Error('another curve');
@@ -27,7 +30,7 @@ export async function dpopKeyFromFile(file: string): Promise<DpopKey> {
 
 /** Writes a new key into a file that only its owner can read. */
 export async function createDpopKeyFile(file: string): Promise<DpopKey> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey } = cryptography().generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writePrivateFile(file, privateKey.export({ format: 'pem', type: 'pkcs8' }) as string);
   return dpopKeyFromFile(file);
 }

@@ -1,5 +1,5 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
 import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
 
 export interface NodeTransportOptions {
@@ -16,6 +16,9 @@ export interface NodeTransportOptions {
 }
 
 const BYTES_MAX = 64 * 1024 * 1024;
+/** Loaded with the first request: a command that sends none starts sooner without them. */
+const http = () => process.getBuiltinModule('node:http');
+const https = () => process.getBuiltinModule('node:https');
 /** Nothing but a program that means the socket sends it: a page or a proxy that was talked into calling it does not. */
 export const SOCKET_HEADER = 'x-coffer-agent';
 
@@ -26,7 +29,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): Transport {
   let secure: { agent: HttpsAgent; cert: string | null } | null = null;
   const agentFor = (url: string): HttpAgent => {
     if (!url.startsWith('https:')) {
-      plain ??= new HttpAgent({ keepAlive });
+      plain ??= new (http().Agent)({ keepAlive });
       return plain;
     }
     const { cert, key } = identity?.() ?? { cert: null, key: null };
@@ -35,7 +38,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): Transport {
       secure?.agent.destroy();
       const shown = cert === null ? {} : { cert, key };
       secure = {
-        agent: new HttpsAgent({ keepAlive, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }), ...shown }),
+        agent: new (https().Agent)({ keepAlive, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }), ...shown }),
         cert,
       };
     }
@@ -54,7 +57,7 @@ function send(
 ): Promise<TransportResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
+  const request = (url.startsWith('https:') ? https() : http()).request(url, {
     method,
     ...route,
     signal,
