@@ -22,6 +22,7 @@ const KEEPING = [
   'announce-expiring-certificates',
   'announce-expiring-secrets',
   'cancel-ended-requests',
+  'compact-audit',
   'notify-endpoint-drift',
   'renew-fingerprints',
   'rotate-secrets',

@@ -4,6 +4,7 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import { pqcKeysOf } from '../pqc/index.ts';
 import { CheckpointFiles } from './checkpoint-files.ts';
 import { Checkpoints } from './checkpoints.ts';
+import { compactAuditJob } from './compaction.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
 import { purgeAuditJob } from './retention.ts';
@@ -44,7 +45,7 @@ export function auditFeature(kernel: Kernel): Feature {
       createCheckpoint: (ctx) => checkpoints.create(ctx),
       exportAudit: (ctx, { query }) => exportLog(ctx, query),
     }),
-    jobs: [checkpoints.job, purgeAuditJob(parts)],
+    jobs: [checkpoints.job, purgeAuditJob(parts), compactAuditJob(kernel)],
     settled: async () => files?.stop(),
   };
 }

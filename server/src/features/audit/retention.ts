@@ -9,6 +9,7 @@ import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import { timeOfId } from '../../kernel/platform/ids.ts';
 import { yielder } from '../../kernel/platform/yielding.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { auditRetentions } from '../vaults/index.ts';
@@ -34,6 +35,7 @@ export function purgeAuditJob(parts: VerificationParts): RemovingJob {
   return {
     name: JOB,
     intervalMs: 6 * HOUR_MS,
+    isLong: true,
     removes: { secondCheckMs: SECOND_CHECK_MS, share: (cutoff) => sharesOf(parts, cutoff) },
     async run(signal, cutoff) {
       for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
@@ -106,7 +108,7 @@ async function* windowsOf(
   for (let seq = 1; seq <= lastSeq; ) {
     const segments = await segmentsFrom(kernel.database.forTenant(tenantId, 'bulk').read, tenantId, seq);
     const [first] = segments;
-    if (first === undefined || timeOfId(first.id) > newest) return;
+    if (first === undefined || beginOf(first) > newest) return;
     const window = { fromSeq: Number(first.first_seq), expired: 0, purged: 0 };
     for (const segment of segments) {
       const entries = entriesByPosition(segment);
@@ -119,6 +121,11 @@ async function* windowsOf(
     yield window;
     seq = windowEnd(window.fromSeq);
   }
+}
+
+/** The time of the first entry that a segment still has. */
+function beginOf(segment: AuditSegmentsTable): number {
+  return entriesByPosition(segment).find((entry) => entry !== null)?.at ?? timeOfId(segment.id);
 }
 
 /**

@@ -135,7 +135,7 @@ async function readOn(
     for (const [table, key] of history.add(text)) recorded.set(`${table} ${key}`, [table, key]);
     return null;
   };
-  const broken = await walkChain(read, kernel.heads, newest, visit, known);
+  const broken = await walkChain(read, kernel.heads, newest, visit, { from: known });
   return { newest: broken === null ? newest : known, recorded };
 }
 

@@ -106,11 +106,11 @@ async function walkWithPurged(
   visit: Visit,
 ): Promise<BrokenLink | null> {
   const { read } = kernel.database;
-  const broken = await walkChain(read, kernel.heads, head, visit, undefined, purged);
+  const broken = await walkChain(read, kernel.heads, head, visit, { purged });
   if (broken !== null || purged.missing() === null) return broken;
   await kernel.audit.link();
   const newest = (await kernel.heads.row(read, head.tenant_id)) ?? head;
-  return (await walkChain(read, kernel.heads, newest, () => null, head, purged)) ?? purged.missing();
+  return (await walkChain(read, kernel.heads, newest, () => null, { from: head, purged })) ?? purged.missing();
 }
 
 /** Steps through the checkpoints while the chain is recomputed. */

@@ -110,8 +110,10 @@ export interface AuditSegmentsTable {
   tenant_id: string;
   /** The id of its latest entry, so that segments sort by time. */
   id: string;
-  /** JSON: a list of entries, each a list of its fields (audit/entry.ts). */
+  /** JSON: a list of entries, each a list of its fields (audit/entry.ts). Empty if the segment is packed. */
   entries: string;
+  /** The same JSON compressed, if the segment was compacted; else null. */
+  packed: Uint8Array | null;
   /** The sequence number of its first entry in the tenant's chain; null until it is linked, and `REFUSED` if it never will be. */
   first_seq: number | null;
   /** The hashes of the entries in order, 32 bytes each; null until it is linked. */
