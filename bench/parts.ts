@@ -1,3 +1,4 @@
+import { auditSize } from './audit-size.ts';
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
 import { encryption } from './encryption.ts';
@@ -54,6 +55,12 @@ export const PARTS: Part[] = [
     about: 'what three exporters cost those who read, and how fast each type delivers 100,000 entries',
     minutes: 4,
     run: exporters,
+  },
+  {
+    name: 'audit-size',
+    about: 'what the audit log of slow reads takes on disk, before and after compaction',
+    minutes: 3,
+    run: auditSize,
   },
   { name: 'growth', about: 'the same requests to 8,000 and to 1,000,000 secrets', minutes: 8, run: growth },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },

@@ -16,7 +16,6 @@ const UNAUTHENTICATED: Record<string, string> = {
   audit_heads: 'has a MAC of its own, and is anchored outside the database',
   audit_nodes: 'has a MAC of its own',
   audit_compaction: 'decides only which segments are looked at for merging',
-  audit_verified: 'has a MAC of its own',
   audit_journal: 'has a MAC of its own',
   audit_checkpoints: 'signed by two algorithms',
   idempotency_keys: 'the answer is sealed, bound to its tenant, caller and key',

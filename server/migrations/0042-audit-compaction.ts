@@ -20,8 +20,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, b
     .addColumn('verified_at', bigint, (c) => c.notNull())
     .addColumn('full_at', bigint, (c) => c.notNull())
     .addColumn('is_valid', integer, (c) => c.notNull())
-    .addColumn('mac', blob, (c) => c.notNull())
-    .addColumn('mac_key_version', integer, (c) => c.notNull())
+    .addColumn('row_mac', blob)
     .modifyEnd(byPrimaryKey)
     .execute();
 }

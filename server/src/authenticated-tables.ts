@@ -1,5 +1,6 @@
 import { CONNECTION_TOKENS, CONNECTIONS } from './features/app-connections/index.ts';
 import { APPROVALS, DECISIONS } from './features/approvals/index.ts';
+import { VERIFIED } from './features/audit/index.ts';
 import { SUBSCRIPTIONS } from './features/billing/index.ts';
 import { CERTIFICATES } from './features/certificates/index.ts';
 import { CLUSTER_POLICIES, CLUSTERS } from './features/clusters/index.ts';
@@ -58,4 +59,5 @@ export const AUTHENTICATED_TABLES = [
   REGION_PROMOTIONS,
   PLAN_LIMITS_TABLE,
   SUBSCRIPTIONS,
+  VERIFIED,
 ] as unknown as readonly AnyAuthenticatedTable[];

@@ -30,6 +30,7 @@ const KEEPING = [
   'schedule-anomaly-scans',
   'schedule-risk-runs',
   'sign-audit-checkpoints',
+  'verify-audit',
 ];
 /** It ends requests, and waits only while the clock is wrong. */
 const ONE_LOOK = 'expire-approvals';

@@ -10,8 +10,10 @@ import { exportLog } from './export.ts';
 import { purgeAuditJob } from './retention.ts';
 import * as audit from './service.ts';
 import { verify } from './verification.ts';
+import { VerificationJob } from './verification-job.ts';
 
 export { checkpointToWire } from './checkpoint-wire.ts';
+export { compactAuditJob } from './compaction.ts';
 export { AuditFilter as AuditFilterSchema, type AuditRecord, type Checkpoint } from './contract.ts';
 export { type AuditFilter, auditRecordOf, isWanted, parseTime } from './service.ts';
 export {
@@ -23,6 +25,7 @@ export {
   seqBefore,
 } from './store.ts';
 export { type KeptHead, type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
+export { VERIFIED } from './verified-state.ts';
 
 export function auditFeature(kernel: Kernel): Feature {
   const keys = pqcKeysOf(kernel);
@@ -45,7 +48,7 @@ export function auditFeature(kernel: Kernel): Feature {
       createCheckpoint: (ctx) => checkpoints.create(ctx),
       exportAudit: (ctx, { query }) => exportLog(ctx, query),
     }),
-    jobs: [checkpoints.job, purgeAuditJob(parts), compactAuditJob(kernel)],
+    jobs: [checkpoints.job, purgeAuditJob(parts), compactAuditJob(kernel), new VerificationJob(parts).job],
     settled: async () => files?.stop(),
   };
 }

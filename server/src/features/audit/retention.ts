@@ -148,7 +148,7 @@ async function purgeTenant(
     await signedSeq(parts, tenantId),
   )) {
     if (expired === 0) continue;
-    verifiedSeq ??= await verifiedUpTo(parts, tenantId);
+    verifiedSeq ??= await verifiedUpTo(parts, tenantId, signal);
     if (verifiedSeq === 0) return;
     let purged = 1;
     while (purged > 0 && !signal.aborted) {
@@ -158,8 +158,8 @@ async function purgeTenant(
   }
 }
 
-async function verifiedUpTo(parts: VerificationParts, tenantId: string): Promise<number> {
-  const { valid, signed_seq } = await verify(parts, tenantId);
+async function verifiedUpTo(parts: VerificationParts, tenantId: string, signal: AbortSignal): Promise<number> {
+  const { valid, signed_seq } = await verify(parts, tenantId, { signal });
   if (valid) return signed_seq;
   const facts = { tenant_id: tenantId, what_to_do: WHAT_TO_DO };
   parts.kernel.log.error(facts, 'the audit log of a tenant fails verification: nothing is purged from it');

@@ -42,6 +42,8 @@ export interface WalkOptions {
   purged?: PurgedEntries;
   /** Gets each position before which no later purge and no later merge of segments reaches, so that another walk can begin there. */
   onWindow?(position: { seq: number; hash: string }): void;
+  /** The walk of a long log takes hours. It throws once this is aborted. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -53,7 +55,7 @@ export async function walkChain(
   heads: Heads,
   head: Tables['audit_heads'],
   visit: Visit,
-  { from = { seq: 0, hash: GENESIS_HASH }, purged, onWindow }: WalkOptions = {},
+  { from = { seq: 0, hash: GENESIS_HASH }, purged, onWindow, signal }: WalkOptions = {},
 ): Promise<BrokenLink | null> {
   const removed = purged ?? new PurgedEntries();
   const yieldNow = yielder(head.tenant_id);
@@ -62,6 +64,7 @@ export async function walkChain(
   // Segments may have been merged since another walk ended here, so the next entry may be in the middle of one.
   let begin = await beginOfSegment(db, head.tenant_id, seq + 1);
   while (seq < head.seq) {
+    signal?.throwIfAborted();
     if (begin === seq + 1) onWindow?.({ seq, hash });
     const segments = await segmentsFrom(db, head.tenant_id, begin);
     for (const [i, segment] of segments.entries()) {
