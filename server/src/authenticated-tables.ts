@@ -19,6 +19,7 @@ import { INVITATIONS, USERS } from './features/users/index.ts';
 import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
 import { WEBHOOKS } from './features/webhooks/index.ts';
 import { METHODS } from './features/workload-identity/index.ts';
+import { ARCHIVES } from './kernel/audit/archived-ranges.ts';
 import { SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
 import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
 import { TENANTS } from './kernel/storage/tenant-rows.ts';
@@ -60,4 +61,5 @@ export const AUTHENTICATED_TABLES = [
   PLAN_LIMITS_TABLE,
   SUBSCRIPTIONS,
   VERIFIED,
+  ARCHIVES,
 ] as unknown as readonly AnyAuthenticatedTable[];

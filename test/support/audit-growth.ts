@@ -1,9 +1,13 @@
+import assert from 'node:assert/strict';
+import type { ArchiveRow } from '../../server/src/kernel/audit/archived-ranges.ts';
 import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import { MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import type { AuditSegmentsTable } from '../../server/src/kernel/storage/tables.ts';
-import { fill } from './audit-retention.ts';
+import { SECOND_CHECK_MS } from '../../server/src/kernel/time/clock-guard.ts';
+import { fill, sign } from './audit-retention.ts';
 import { ok } from './people.ts';
 import type { Answer, Service } from './service.ts';
+import { until } from './until.ts';
 import { runJobs } from './vaults.ts';
 
 /** More than a window of the chain has. */
@@ -47,4 +51,47 @@ export async function pagesOf(service: Service, query: string, first?: string): 
     if (page.next_cursor === null) return entries;
     cursor = page.next_cursor;
   }
+}
+
+/** Archives what can be archived now, as the job does it a day after the entries. */
+export async function archive(service: Service): Promise<void> {
+  await sign(service);
+  service.clock.advance(DAY_MS + HOUR_MS);
+  await runJobs(service);
+}
+
+/** Runs the jobs that verify and prune, some days later, until no range that is archived is left in the database. */
+export async function prune(
+  service: Service,
+  isDone = async () => (await archivesOf(service)).every(isPruned),
+): Promise<void> {
+  service.clock.advance(2 * DAY_MS);
+  await runJobs(service);
+  await until('the archived ranges are not pruned', async () => {
+    await pruneOnce(service);
+    return isDone();
+  });
+}
+
+/** One run of the job that prunes, at the second of two looks. */
+export async function pruneOnce(service: Service): Promise<void> {
+  const { clockGuard, database, audit } = service.app.kernel;
+  assert.notEqual(await clockGuard.check(), null, 'the clock is not trusted');
+  await audit.link();
+  service.clock.advance(SECOND_CHECK_MS);
+  await database.transaction((tx) =>
+    tx.updateTable('job_leases').set({ next_run_at: 0 }).where('job', 'in', ['prune-audit', 'verify-audit']).execute(),
+  );
+  await runJobs(service);
+}
+
+const isPruned = ({ pruned_at }: ArchiveRow) => pruned_at !== null;
+
+export function archivesOf(service: Service): Promise<ArchiveRow[]> {
+  return service.app.kernel.database.read
+    .selectFrom('audit_archives')
+    .selectAll()
+    .where('tenant_id', '=', service.app.kernel.operatorTenantId)
+    .orderBy('archive_no')
+    .execute();
 }

@@ -1,4 +1,5 @@
-import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
+import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
+import { hashUpTo } from '../../kernel/audit/chain-position.ts';
 import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { PURGE_ACTION } from '../../kernel/audit/purged-entries.ts';
 import { entriesByPosition } from '../../kernel/audit/segment.ts';
@@ -203,7 +204,6 @@ async function purgeWindow(parts: VerificationParts, tenantId: string, purge: Pu
 async function lockedWindow(tx: Tx, tenantId: string, { fromSeq, lastSeq }: Purge): Promise<Window> {
   const segments = await store.lockWindow(tx, tenantId, fromSeq);
   // The last hash of the previous segment applies whatever its sequence number, because a restored chain may skip numbers.
-  const before = await store.segmentHolding(tx, tenantId, fromSeq - 1);
-  const hashBefore = hexOf(before?.hashes?.subarray(-HASH_BYTES) ?? GENESIS_HASH);
+  const hashBefore = (await hashUpTo(tx, tenantId, fromSeq - 1)) ?? hexOf(GENESIS_HASH);
   return { segments, hashBefore, lastSeq };
 }

@@ -10,6 +10,7 @@ import type { Query } from '../../kernel/request/declaration.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { newestPruned } from './archive-store.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
 
@@ -46,7 +47,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
     const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, newest, wanted);
     for (const segment of segments) {
       // A segment's id is as late as its latest entry, so all further segments are older still.
-      if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
+      if (from !== null && segment.id < idAtTime('audit', from)) return lastPage(ctx, found, from);
       // An unlinked segment is listed if a node wrote it. Linking, which refuses other segments, may be waiting for a lock.
       const isGenuine = segment.first_seq !== null || (await isSignedByNode(ctx.kernel.keyring, segment));
       const newestFirst = isGenuine ? entriesByPosition(segment).reverse() : [];
@@ -66,7 +67,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
       position = place();
       await yieldNow(newestFirst.length);
     }
-    if (segments.length < wanted || position === null) return page(found, null);
+    if (segments.length < wanted || position === null) return lastPage(ctx, found, from);
     await recheck(ctx);
   }
 }
@@ -121,8 +122,16 @@ function isOfRequest({ request_id }: StoredEntry, query: Query<typeof listAudit>
   return query.request_id === undefined || request_id === query.request_id;
 }
 
-function page(found: StoredEntry[], end: Position | null) {
+/** Entries that were moved to the archive are not listed, and the last page says so. */
+async function lastPage(ctx: Context, found: StoredEntry[], from: number | null) {
+  const pruned = await newestPruned(ctx.database.read, ctx.tenantId);
+  const isWanted = pruned !== undefined && (from === null || pruned.last_at >= from);
+  return page(found, null, isWanted ? timestamp(pruned.last_at) : null);
+}
+
+function page(found: StoredEntry[], end: Position | null, archived_until: string | null = null) {
   return {
+    archived_until,
     entries: found.map(auditRecordOf),
     next_cursor: end === null ? null : encodeCursor([end.segment, [end.shown, end.seq ?? []].flat().join('.')]),
   };

@@ -314,6 +314,25 @@ export async function checkpointsBack(
   return pageOf(await query.execute(), limit, (row) => [CHECKPOINT_CURSOR, String(row.checkpoint_no)]);
 }
 
+/** Those that cover a sequence number of a range, in order. */
+export function checkpointsBetween(
+  db: Reader,
+  tenantId: string,
+  fromSeq: number,
+  lastSeq: number,
+  limit: number,
+): Promise<Pick<CheckpointRow, 'seq'>[]> {
+  return db
+    .selectFrom('audit_checkpoints')
+    .select('seq')
+    .where('tenant_id', '=', tenantId)
+    .where('seq', '>=', fromSeq)
+    .where('seq', '<=', lastSeq)
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
+}
+
 export function checkpointsOnward(
   db: Reader,
   tenantId: string,

@@ -1,3 +1,4 @@
+import type { ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
 import { type BrokenLink, GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
 import { type Visit, type WalkOptions, walkChain } from '../../kernel/audit/chain-walk.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
@@ -18,6 +19,7 @@ export interface Verification {
   valid: boolean;
   entries: number;
   purged: number;
+  archived: number;
   first_broken: BrokenLink | null;
   checkpoints: number;
   signed_seq: number;
@@ -69,7 +71,12 @@ export async function verifyFully(
 ): Promise<{ verification: Verification; reached: Position }> {
   const parts = onBulkConnections(given, tenantId);
   const { kernel } = parts;
-  const { head, signed, broken, purged, entries, history, reached } = await walk(parts, tenantId, GENESIS, options);
+  const { head, signed, broken, purged, entries, archived, history, reached } = await walk(
+    parts,
+    tenantId,
+    GENESIS,
+    options,
+  );
   // A broken log proves nothing, so the rows are then checked against their own MACs alone.
   const rows = await verifyRows(parts, tenantId, head, broken === null ? history : null);
   const valid = broken === null && rows.problems_count === 0;
@@ -80,6 +87,7 @@ export async function verifyFully(
     // A restored chain skips sequence numbers, so the entries are counted.
     entries: broken === null ? entries : (head?.seq ?? 0),
     purged: purged.count,
+    archived,
     first_broken: broken,
     checkpoints: signed.checked,
     signed_seq: signed.lastSeq,
@@ -137,6 +145,7 @@ async function walk(parts: VerificationParts, tenantId: string, from: Position, 
   const purged = new PurgedEntries();
   const recorded: RecordedRows = new Map();
   let entries = 0;
+  let archived = 0;
   let reached = from;
   const visit: Visit = (seq, hash, text) => {
     entries++;
@@ -149,6 +158,10 @@ async function walk(parts: VerificationParts, tenantId: string, from: Position, 
   const onWindow = ({ seq, hash }: { seq: number; hash: string }) => {
     reached = { seq, hash: Buffer.from(hash, 'hex'), checkpoint_no: signed.checked };
   };
+  const onPruned = (range: ArchiveRow, kept: number) => {
+    archived += range.entries;
+    entries += range.entries - kept;
+  };
   const cutBack = [...outside, { by: 'the last verification', seq: from.seq }].find(
     ({ seq }) => seq > (head?.seq ?? 0),
   );
@@ -157,10 +170,10 @@ async function walk(parts: VerificationParts, tenantId: string, from: Position, 
       ? { seq: 1, reason: 'the head of the chain was removed' }
       : cutBack !== undefined
         ? { seq: head.seq + 1, reason: `entries up to ${cutBack.seq}, which ${cutBack.by} knows, were removed` }
-        : await walkWithPurged(parts, head, visit, { from, purged, onWindow, signal });
+        : await walkWithPurged(parts, head, visit, { from, purged, onWindow, onPruned, signal });
   const beyond = broken === null ? signed.problemBeyond() : null;
   const firstBroken = beyond === null ? broken : { seq: (head?.seq ?? 0) + 1, reason: beyond };
-  return { head, signed, broken: firstBroken, purged, entries, history, recorded, reached };
+  return { head, signed, broken: firstBroken, purged, entries, archived, history, recorded, reached };
 }
 
 /** The audit entry for a purge that happens during the walk comes after the head that was read, so the walk goes on to the newest head. */

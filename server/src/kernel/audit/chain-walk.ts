@@ -1,6 +1,7 @@
 import { yielder } from '../platform/yielding.ts';
 import type { Reader } from '../storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../storage/tables.ts';
+import { type ArchiveRow, keptIn, prunedRangeAt } from './archived-ranges.ts';
 import { type BrokenLink, type ChainHead, GENESIS_HASH, HASH_BYTES, hexOf, linkHash } from './chain.ts';
 import type { Heads } from './heads.ts';
 import { PurgedEntries } from './purged-entries.ts';
@@ -42,6 +43,8 @@ export interface WalkOptions {
   purged?: PurgedEntries;
   /** Gets each position before which no later purge and no later merge of segments reaches, so that another walk can begin there. */
   onWindow?(position: { seq: number; hash: string }): void;
+  /** Gets each range that was archived and pruned, after `visit` was called for what was kept of it. */
+  onPruned?(range: ArchiveRow, kept: number): void;
   /** The walk of a long log takes hours. It throws once this is aborted. */
   signal?: AbortSignal | undefined;
 }
@@ -55,7 +58,7 @@ export async function walkChain(
   heads: Heads,
   head: Tables['audit_heads'],
   visit: Visit,
-  { from = { seq: 0, hash: GENESIS_HASH }, purged, onWindow, signal }: WalkOptions = {},
+  { from = { seq: 0, hash: GENESIS_HASH }, purged, onWindow, onPruned, signal }: WalkOptions = {},
 ): Promise<BrokenLink | null> {
   const removed = purged ?? new PurgedEntries();
   const yieldNow = yielder(head.tenant_id);
@@ -67,6 +70,18 @@ export async function walkChain(
     signal?.throwIfAborted();
     if (begin === seq + 1) onWindow?.({ seq, hash });
     const segments = await segmentsFrom(db, head.tenant_id, begin);
+    if (segments[0]?.first_seq !== begin) {
+      const range = await prunedRangeAt(db, head.tenant_id, seq + 1);
+      if (range !== null) {
+        const broken = await overPruned(db, range, hash, removed, visit);
+        if (broken !== null) return broken;
+        onPruned?.(range, keptIn(range).length);
+        seq = range.last_seq;
+        hash = hexOf(range.last_hash);
+        begin = seq + 1;
+        continue;
+      }
+    }
     for (const [i, segment] of segments.entries()) {
       if (seq >= head.seq) break;
       // Only the first segment of the walk may have entries that are known. Others that overlap were not written by the service.
@@ -102,6 +117,36 @@ export async function walkChain(
   if (hash !== hexOf(head.hash)) return { seq: head.seq, reason: 'the chain was rewritten' };
   if (!(await heads.hasItsMac(head))) return { seq: head.seq, reason: 'the head of the chain was rewritten' };
   return purged === undefined ? removed.missing() : null;
+}
+
+/** What was kept of a pruned range is visited instead of its entries, of which none may be left. */
+async function overPruned(
+  db: Reader,
+  range: ArchiveRow,
+  hash: string,
+  removed: PurgedEntries,
+  visit: Visit,
+): Promise<BrokenLink | null> {
+  const { tenant_id, first_seq, last_seq } = range;
+  if (hexOf(range.previous_hash) !== hash)
+    return { seq: first_seq, reason: 'other entries were archived from here on' };
+  const left = await db
+    .selectFrom('audit_segments')
+    .select('first_seq')
+    .where('tenant_id', '=', tenant_id)
+    .where('first_seq', '>=', first_seq)
+    .where('first_seq', '<=', last_seq)
+    .limit(1)
+    .executeTakeFirst();
+  if (left !== undefined) return { seq: Number(left.first_seq), reason: 'the entry was archived and pruned before' };
+  for (const [seq, entryHash, text] of keptIn(range)) {
+    const unlike = text === null ? null : removed.settle(text);
+    if (unlike !== null) return unlike;
+    const visited = visit(seq, entryHash, text ?? '');
+    const reason = visited instanceof Promise ? await visited : visited;
+    if (reason !== null) return { seq, reason };
+  }
+  return null;
 }
 
 /** Where the segment begins that contains this sequence number; the number itself if none does. */
