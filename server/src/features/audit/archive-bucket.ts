@@ -3,7 +3,7 @@ import { signedHeaders } from '../../kernel/outbound/aws-signature.ts';
 import type { HttpClient, OutgoingAnswer } from '../../kernel/outbound/http-client.ts';
 import type { S3Config } from '../../kernel/platform/audit-archive-settings.ts';
 import { type Clock, MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { ArchiveTarget } from './archive-folder.ts';
+import { type ArchiveTarget, ArchiveTargetError } from './archive-folder.ts';
 
 const OBJECT_BYTES_MAX = 512 * 1024 * 1024;
 const ERROR_BYTES_SHOWN = 300;
@@ -74,5 +74,7 @@ export class ArchiveBucket implements ArchiveTarget {
 /** The code and message of S3's answer name what to correct; they contain no credentials. */
 function refused(method: string, { status, body }: OutgoingAnswer): Error {
   const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(body.subarray(0, 4096).toString())?.[1] ?? '';
-  return new Error(`the bucket refused ${method} with ${status} ${code}`.slice(0, ERROR_BYTES_SHOWN).trim());
+  return new ArchiveTargetError(
+    `the bucket refused ${method} with ${status} ${code}`.slice(0, ERROR_BYTES_SHOWN).trim(),
+  );
 }

@@ -12,6 +12,9 @@ export interface ArchiveTarget {
   read(name: string): Promise<Buffer | null>;
 }
 
+/** The archive did not do what was requested. The message contains no credentials. */
+export class ArchiveTargetError extends Error {}
+
 /** Objects as files of a folder. The service does not create the folder: a disk that is not mounted should show. */
 export class ArchiveFolder implements ArchiveTarget {
   readonly name: string;

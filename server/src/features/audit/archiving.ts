@@ -4,12 +4,14 @@ import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { resumedAfter } from '../../kernel/audit/restored-chain.ts';
 import { hashAt, purgedBy, textsOf } from '../../kernel/audit/segment.ts';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
+import { OutgoingFailure } from '../../kernel/outbound/http-client.ts';
 import { DAY_MS, HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
 import { yielder } from '../../kernel/platform/yielding.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
-import type { ArchiveTarget } from './archive-folder.ts';
+import { type ArchiveTarget, ArchiveTargetError } from './archive-folder.ts';
 import {
   type ArchivedEntry,
   type ArchivedRange,
@@ -33,6 +35,9 @@ const WAIT_MS = DAY_MS;
 
 const WHAT_TO_DO =
   'Check that what CV_AUDIT_ARCHIVE names exists, that the service may write to it, and that it has free space. Entries stay in the database meanwhile, and are archived automatically once it works.';
+
+const CHANGED =
+  'The log, the record of an archive or the object itself was changed. Call GET /v1/audit/verify with a token of that tenant; bring a changed object back from a copy of the archive. Nothing is pruned meanwhile.';
 
 export interface ArchivingParts extends VerificationParts {
   target: ArchiveTarget;
@@ -58,10 +63,7 @@ export function archiveAuditJob(parts: ArchivingParts): KeepingJob {
           } catch (error) {
             if (error instanceof CofferError) throw error;
             failure ??= error;
-            log.error(
-              { tenant_id: tenantId, err: error, what_to_do: WHAT_TO_DO },
-              'an audit log could not be archived',
-            );
+            log.error({ tenant_id: tenantId, ...factsOf(error) }, 'an audit log could not be archived');
           }
         }
         const last = tenants.at(-1);
@@ -72,6 +74,14 @@ export function archiveAuditJob(parts: ArchivingParts): KeepingJob {
       if (failure !== null) throw new Error('not every audit log could be archived', { cause: failure });
     },
   };
+}
+
+/** What the operator gets to know of a failure. Messages of errors that are not our own may contain anything. */
+export function factsOf(error: unknown): { err: unknown; problem: string; what_to_do: string } {
+  const isOfLog = error instanceof ArchiveError || error instanceof ForgedRowError;
+  const isOwn = isOfLog || error instanceof ArchiveTargetError || error instanceof OutgoingFailure;
+  const problem = isOwn ? error.message : String((error as NodeJS.ErrnoException).code ?? 'unexpected');
+  return { err: error, problem, what_to_do: isOfLog ? CHANGED : WHAT_TO_DO };
 }
 
 /** Archives the next range of a log; returns false if there is none yet. */

@@ -12,7 +12,7 @@ import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import type { ArchivedEntry } from './archive-object.ts';
 import * as archives from './archive-store.ts';
-import { type ArchivingParts, verifiedObject } from './archiving.ts';
+import { type ArchivingParts, factsOf, verifiedObject } from './archiving.ts';
 import * as store from './store.ts';
 import { findVerified } from './verified-store.ts';
 
@@ -21,9 +21,6 @@ const ACTION = 'audit:prune';
 const TENANTS_AT_ONCE = 100;
 const RANGES_AT_ONCE = 64;
 const CHECKPOINTS_PAGE = 64;
-
-const WHAT_TO_DO =
-  'The range stays in the database. Check that the archive that CV_AUDIT_ARCHIVE names can be read, and that nobody changed the object; bring it back from a copy of the archive if it is lost.';
 
 export interface PruningParts extends ArchivingParts {
   /** How long entries stay in the database, in days. */
@@ -54,7 +51,7 @@ export function pruneAuditJob(parts: PruningParts): RemovingJob {
             await pruneTenant(parts, tenantId, cutoff, signal);
           } catch (error) {
             if (error instanceof CofferError) throw error;
-            log.error({ tenant_id: tenantId, err: error, what_to_do: WHAT_TO_DO }, 'an archived range was not pruned');
+            log.error({ tenant_id: tenantId, ...factsOf(error) }, 'an archived range was not pruned');
           }
         }
         const last = tenants.at(-1);
