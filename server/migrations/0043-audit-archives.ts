@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
 
 /** Ranges of the audit log that were written to an archive, and those of them that were pruned from the database. */
@@ -24,5 +25,17 @@ export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryK
     .modifyEnd(byPrimaryKey)
     .execute();
   await schema.createIndex('audit_archives_chain').on('audit_archives').columns(['tenant_id', 'last_seq']).execute();
+  await schema
+    .createIndex('audit_archives_pruned')
+    .on('audit_archives')
+    .columns(['tenant_id', 'last_seq'])
+    .where(sql.ref('pruned_at'), 'is not', null)
+    .execute();
+  await schema
+    .createIndex('audit_archives_here')
+    .on('audit_archives')
+    .columns(['tenant_id', 'last_at'])
+    .where(sql.ref('pruned_at'), 'is', null)
+    .execute();
   await schema.createIndex('audit_checkpoints_seq').on('audit_checkpoints').columns(['tenant_id', 'seq']).execute();
 }

@@ -8,6 +8,7 @@ import { findVerified, saveVerified } from './verified-store.ts';
 const TENANTS_AT_ONCE = 100;
 /** Tenants younger than this are left to the next run, since their log has hardly begun. */
 const YOUNG_MS = HOUR_MS;
+const PROBLEMS_LOGGED_MAX = 10;
 /** Between two verifications of a log from its beginning. */
 const FULL_EVERY_MS = 7 * DAY_MS;
 
@@ -90,8 +91,13 @@ export class VerificationJob {
     if (valid) this.#failed.delete(tenantId);
     else {
       this.#failed.add(tenantId);
-      const facts = { tenant_id: tenantId, first_broken, problems: rows.problems_count, what_to_do: WHAT_TO_DO };
-      this.#parts.kernel.log.error(facts, 'the audit log of a tenant fails verification');
+      const kinds = new Set(rows.problems.map(({ table, problem }) => `${table}: ${problem}`));
+      const problems = [...kinds].slice(0, PROBLEMS_LOGGED_MAX);
+      const facts = { tenant_id: tenantId, first_broken, problems, problems_count: rows.problems_count };
+      this.#parts.kernel.log.error(
+        { ...facts, what_to_do: WHAT_TO_DO },
+        'the audit log of a tenant fails verification',
+      );
     }
     await this.#save(tenantId, position, { full_at: now, is_valid: valid ? 1 : 0 });
     return valid;
