@@ -11,8 +11,8 @@ const PACKED_CHARS_MAX = PACKED_TEXT_BYTES_MAX / 2;
 export interface Compacted {
   /** Takes the place of the last merged segment, whose id it has. */
   row: AuditSegmentsTable;
-  /** The number of the other segments that were merged into it. */
-  merged: number;
+  /** The ids of the other segments that were merged into it. */
+  merged: string[];
 }
 
 interface Run {
@@ -91,5 +91,6 @@ function compact({ segments, texts }: Run): Compacted {
   const first = segments[0] as AuditSegmentsTable;
   const last = segments.at(-1) as AuditSegmentsTable;
   const hashes = Buffer.concat(segments.map((segment) => segment.hashes ?? new Uint8Array()));
-  return { row: packedRow(last, Number(first.first_seq), texts, hashes), merged: segments.length - 1 };
+  const merged = segments.slice(0, -1).map(({ id }) => id);
+  return { row: packedRow(last, Number(first.first_seq), texts, hashes), merged };
 }

@@ -231,21 +231,6 @@ export async function idsOutside(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes the other segments that begin where the entries of this one do. */
-export async function deleteSegmentsOf(
-  tx: Tx,
-  { tenant_id, id, first_seq, hashes }: AuditSegmentsTable,
-): Promise<void> {
-  const from = Number(first_seq);
-  await tx
-    .deleteFrom('audit_segments')
-    .where('tenant_id', '=', tenant_id)
-    .where('first_seq', '>=', from)
-    .where('first_seq', '<', from + (hashes?.length ?? 0) / HASH_BYTES)
-    .where('id', '<>', id)
-    .execute();
-}
-
 /** The oldest segment that is not older than this id. */
 export function segmentAtOrAfter(db: Reader, tenantId: string, id: string): Promise<AuditSegmentsTable | undefined> {
   return db
