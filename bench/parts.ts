@@ -1,3 +1,4 @@
+import { auditSize } from './audit-size.ts';
 import { backups } from './backups.ts';
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
@@ -57,6 +58,12 @@ export const PARTS: Part[] = [
     run: exporters,
   },
   { name: 'backups', about: 'full and incremental backups beside 200,000 audit entries', minutes: 3, run: backups },
+  {
+    name: 'audit-size',
+    about: 'what the audit log of slow reads takes on disk, before and after compaction',
+    minutes: 3,
+    run: auditSize,
+  },
   { name: 'growth', about: 'the same requests to 8,000 and to 1,000,000 secrets', minutes: 8, run: growth },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },
 ];

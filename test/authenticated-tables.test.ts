@@ -15,6 +15,7 @@ const UNAUTHENTICATED: Record<string, string> = {
   audit_segments: 'linked by hashes into a chain whose head has a MAC; on PostgreSQL each has one until it is linked',
   audit_heads: 'has a MAC of its own, and is anchored outside the database',
   audit_nodes: 'has a MAC of its own',
+  audit_compaction: 'decides only which segments are looked at for merging',
   audit_journal: 'has a MAC of its own',
   audit_checkpoints: 'signed by two algorithms',
   idempotency_keys: 'the answer is sealed, bound to its tenant, caller and key',

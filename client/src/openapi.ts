@@ -2391,6 +2391,8 @@ export interface components {
             entries: components["schemas"]["AuditEntry"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
+            /** @description If the page ends the list and the period reaches back to entries that were moved to the archive: the time up to which they were. They are not listed until the operator restores them. */
+            archived_until: string | null;
         };
         /** @description The response of `listAutoPaths`. */
         ListAutoPathsOutput: {
@@ -4490,10 +4492,12 @@ export interface components {
         VerifyAuditOutput: {
             /** @description No problem was found in the log or the rows. */
             valid: boolean;
-            /** @description The number of entries in the chain, including purged ones. */
+            /** @description The number of entries in the chain, including purged and archived ones. */
             entries: number;
             /** @description The number of entries that were deleted because the retention of their vault ended; an entry `audit:purge` records each deletion. */
             purged: number;
+            /** @description The number of entries that were moved to the archive. Of these the record of each range is checked, and what stays of it in the database. */
+            archived: number;
             first_broken: {
                 /** @description The number of the entry. */
                 seq: number;
@@ -8487,7 +8491,7 @@ export interface operations {
     exportAudit: {
         parameters: {
             query?: {
-                /** @description Start at this entry. Default: the first. */
+                /** @description Start at this entry. Default: the first that is not in the archive. */
                 from_seq?: number;
             };
         };

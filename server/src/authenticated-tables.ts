@@ -1,5 +1,6 @@
 import { CONNECTION_TOKENS, CONNECTIONS } from './features/app-connections/index.ts';
 import { APPROVALS, DECISIONS } from './features/approvals/index.ts';
+import { VERIFIED } from './features/audit/index.ts';
 import { SUBSCRIPTIONS } from './features/billing/index.ts';
 import { CERTIFICATES } from './features/certificates/index.ts';
 import { CLUSTER_POLICIES, CLUSTERS } from './features/clusters/index.ts';
@@ -18,6 +19,7 @@ import { INVITATIONS, USERS } from './features/users/index.ts';
 import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
 import { WEBHOOKS } from './features/webhooks/index.ts';
 import { METHODS } from './features/workload-identity/index.ts';
+import { ARCHIVES } from './kernel/audit/archived-ranges.ts';
 import { SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
 import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
 import { TENANTS } from './kernel/storage/tenant-rows.ts';
@@ -58,4 +60,6 @@ export const AUTHENTICATED_TABLES = [
   REGION_PROMOTIONS,
   PLAN_LIMITS_TABLE,
   SUBSCRIPTIONS,
+  VERIFIED,
+  ARCHIVES,
 ] as unknown as readonly AnyAuthenticatedTable[];

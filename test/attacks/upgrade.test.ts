@@ -45,7 +45,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     const kid = newId('key');
     await attacker.insert('signing_keys', { ...model, kid });
     service = await start(data);
-    service.expectErrorLogs(/a row was not written by the service/);
+    service.expectErrorLogs(/a row was not written by the service|verification/);
     const { keys } = await ok(service.call('GET', '/.well-known/jwks.json'));
     assert.ok(!keys.some((key: { kid: string }) => key.kid === kid));
     const { rows } = await ok(service.call('GET', '/v1/audit/verify', { token }));
@@ -65,7 +65,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     if (isOperator) await assert.rejects(start(data));
     else {
       service = await start(data);
-      service.expectErrorLogs(/a row was not written by the service/);
+      service.expectErrorLogs(/a row was not written by the service|verification/);
       await service.close();
       service = null;
     }
@@ -123,6 +123,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
       accepted.stderr,
     );
     service = await start(tampered);
+    service.expectErrorLogs(/fails verification/);
     assert.equal((await service.call('GET', '/auth/me', { token })).status, 200);
     const { first_broken } = await ok(service.call('GET', '/v1/audit/verify', { token }));
     assert.equal(first_broken.seq, 1);

@@ -146,6 +146,8 @@ describe('tables', () => {
       'one query finds the active tenants that are due, and those that have no row yet',
     ],
     ['audit/store.ts: audit_heads', 'the kernel writes the log, and this feature reads, verifies and purges it'],
+    ['audit/archive-store.ts: audit_archives', 'readers of the chain in the kernel step over pruned ranges'],
+    ['audit/archive-store.ts: audit_segments', 'ranges that were archived are deleted, and restored'],
     ['audit/store.ts: audit_segments', 'the kernel writes the log, and this feature reads, verifies and purges it'],
     ['audit/store.ts: tenants', 'one query finds the logs of the tenants that existed at a time'],
     ['environments/store.ts: secrets', 'one query composes an environment from its bindings, their secrets and vaults'],

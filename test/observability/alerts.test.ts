@@ -48,7 +48,7 @@ describe('alert rules and dashboard', () => {
   test('the dashboard shows every metric that an alert is about', () => {
     assert.deepEqual(
       [...named(read(RULES)).difference(named(read(DASHBOARD)))],
-      ['cv_clock_trusted', 'cv_checkpoint_files_failing'],
+      ['cv_audit_logs_invalid', 'cv_clock_trusted', 'cv_checkpoint_files_failing', 'cv_audit_archive_failing'],
     );
   });
 

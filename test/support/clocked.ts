@@ -22,6 +22,7 @@ const KEEPING = [
   'announce-expiring-certificates',
   'announce-expiring-secrets',
   'cancel-ended-requests',
+  'compact-audit',
   'notify-endpoint-drift',
   'renew-fingerprints',
   'rotate-secrets',
@@ -29,6 +30,7 @@ const KEEPING = [
   'schedule-anomaly-scans',
   'schedule-risk-runs',
   'sign-audit-checkpoints',
+  'verify-audit',
 ];
 /** It ends requests, and waits only while the clock is wrong. */
 const ONE_LOOK = 'expire-approvals';

@@ -13,6 +13,8 @@ const OWN_ACCOUNT = [
   'audit_segments',
   'audit_heads',
   'audit_nodes',
+  'audit_verified',
+  'audit_compaction',
   'audit_checkpoints',
   'hourly_counts',
   'rollup_progress',

@@ -17,6 +17,7 @@ import {
   planMigration,
   rekey,
   restore,
+  restoreAudit,
   STANDARD_OUTPUT,
   verifyBackup,
   verifyInstallation,
@@ -126,6 +127,22 @@ cv_break_glass_uses. With SQLite stop the service first.`,
       process.stdout.write(`${report}\n`);
       if (!isValid) process.exitCode = EXIT_FAILED;
     });
+  server
+    .command('audit-restore [files...]')
+    .description('Make archived ranges of the audit logs searchable again')
+    .option('--tenant <id>', 'only ranges of this tenant; required unless files are named')
+    .option('--from <time>', 'only ranges with entries at or after this time')
+    .option('--to <time>', 'only ranges with entries before this time')
+    .option('--days <number>', 'how long they stay in the database', countOf, 30)
+    .action((files: string[], options: { tenant?: string; from?: string; to?: string; days: number }) =>
+      print(restoreAudit(loadConfig(process.env), files, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+Without files the objects are read from the archive that CV_AUDIT_ARCHIVE names. Each is verified before anything of it is restored. Its
+entries are listed by GET /v1/audit until they are pruned again. With SQLite stop the service first.`,
+    );
   server
     .command('backup <target>')
     .description('Write everything into one encrypted file, while the service keeps running')

@@ -99,6 +99,11 @@ export class CheckpointSet {
     return proven;
   }
 
+  /** The public key of this id, if it is one of the named keys or their successors; null if it is not, or in none of the files. */
+  trustedKey(keyId: string, named: ReadonlySet<string>): Buffer | null {
+    return this.#withSuccessors(named).has(keyId) ? (this.#keys.get(keyId) ?? null) : null;
+  }
+
   /** The named keys, and every key that one of them endorses, transitively. */
   #withSuccessors(named: ReadonlySet<string>): ReadonlySet<string> {
     const trusted = new Set(named);

@@ -2,6 +2,7 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { type ArchiveHeader, verifyArchive, verifyOrder } from './archive.ts';
 import { CheckpointSet } from './checkpoints.ts';
 import { UnreadableInputError } from './log.ts';
 import { isKeyId } from './signature.ts';
@@ -14,8 +15,11 @@ const USAGE = `coffer-verify: verify an exported audit log against signed checkp
 
   coffer-verify --log audit.ndjson --checkpoints checkpoints.json --key rsa-pss-3072-…
   coffer-verify --log audit.ndjson --chain-only
+  coffer-verify --archive FILE.audit --checkpoints checkpoints.json --key rsa-pss-3072-…
 
   --log FILE          the response of GET /v1/audit/export, or pages of GET /v1/audit; - reads standard input
+  --archive FILE      an object of the archive CV_AUDIT_ARCHIVE; may be given more than once. Its signature and its content are verified, and that
+                      ranges continue each other. The entries are sealed: "coffer server audit-restore" opens them and recomputes their chain
   --checkpoints FILE  the response of GET /v1/audit/checkpoints, or a file from the folder CV_CHECKPOINT_DIR; may be given more than once
   --key ID            the key_id that you noted when the service was set up; may be given more than once. Its successors are trusted too.
                       Take it from a note that is out of reach of anyone who can change the log, never from the files being verified
@@ -60,6 +64,8 @@ async function run(): Promise<number> {
   if (checkpoints.size === 0 && checkpointProblems.length === 0 && !options.chainOnly) {
     throw new UnreadableInputError('these files contain no checkpoint, so the log cannot be verified');
   }
+  if (options.archives.length > 0)
+    return verifyArchives(options.archives, checkpoints, checkpointProblems, options.trusted);
   const input = options.log === '-' ? process.stdin : createReadStream(options.log);
   const lines = linesOf(input);
   const { trusted, fromSeq, tenantId } = options;
@@ -67,6 +73,33 @@ async function run(): Promise<number> {
   const verdict = verdictOf(result, options.chainOnly);
   printResult(result, options.chainOnly, verdict.text);
   return verdict.exitCode;
+}
+
+function verifyArchives(
+  files: readonly string[],
+  checkpoints: CheckpointSet,
+  problems: Problem[],
+  trusted: ReadonlySet<string>,
+): number {
+  const print = (text: string) => process.stdout.write(`${text}\n`);
+  const headers: ArchiveHeader[] = [];
+  for (const file of files) {
+    try {
+      headers.push(
+        verifyArchive(readFileSync(file), checkpoints, trusted, (what) => problems.push({ where: file, what })),
+      );
+    } catch (error) {
+      throw new UnreadableInputError(`${file} cannot be read: ${(error as Error).message}`);
+    }
+  }
+  verifyOrder(headers, (where, what) => problems.push({ where, what }));
+  for (const { where, what } of problems) print(`WRONG: ${where} ${what}`);
+  for (const { tenant_id, entries, first_seq, last_seq, from, to, key_id } of headers)
+    print(
+      `Archive of ${tenant_id}: ${entries} entries, ${first_seq} to ${last_seq}, from ${from} to ${to}. Signed by ${key_id}.`,
+    );
+  print(problems.length === 0 ? 'OK' : 'NOT OK');
+  return problems.length === 0 ? 0 : EXIT_WRONG;
 }
 
 /** Only a checkpoint signed by a key that the caller named proves the log; everything else in the files could be forged. */
@@ -81,10 +114,11 @@ function verdictOf(result: Result, isChainOnly: boolean): { text: string; exitCo
 function parseOptions() {
   const { values } = parseArguments();
   if (values.help === true) return null;
-  const { log, checkpoints = [], key = [], tenant = null } = values;
+  const { log = '', archive: archives = [], checkpoints = [], key = [], tenant = null } = values;
   const chainOnly = values['chain-only'] === true;
   const fromSeq = Number(values['from-seq'] ?? '1');
-  if (log === undefined) throw new UsageError('--log is missing');
+  if ((log === '') === (archives.length === 0)) throw new UsageError('give --log, or --archive');
+  if (chainOnly && archives.length > 0) throw new UsageError('--chain-only is for --log');
   if (chainOnly && checkpoints.length + key.length > 0) {
     throw new UsageError('--chain-only cannot be combined with --checkpoints or --key: omit it to have them checked');
   }
@@ -94,7 +128,7 @@ function parseOptions() {
     throw new UsageError('--key must be a key_id, such as rsa-pss-3072- and 40 hexadecimal digits');
   if (!Number.isSafeInteger(fromSeq) || fromSeq < 1)
     throw new UsageError('--from-seq must be an integer of at least 1');
-  return { log, checkpoints, trusted: new Set(key), fromSeq, tenantId: tenant, chainOnly };
+  return { log, archives, checkpoints, trusted: new Set(key), fromSeq, tenantId: tenant, chainOnly };
 }
 
 function parseArguments() {
@@ -102,6 +136,7 @@ function parseArguments() {
     return parseArgs({
       options: {
         log: { type: 'string' },
+        archive: { type: 'string', multiple: true },
         checkpoints: { type: 'string', multiple: true },
         key: { type: 'string', multiple: true },
         tenant: { type: 'string' },

@@ -26,7 +26,7 @@ export function isKeyId(text: string): boolean {
 }
 
 /** The context is signed too, so that a checkpoint signature cannot pass for a key endorsement. */
-export type Context = 'coffer-audit-checkpoint-v1' | 'coffer-audit-key-v1';
+export type Context = 'coffer-audit-checkpoint-v1' | 'coffer-audit-key-v1' | 'coffer-audit-archive-v1';
 
 /** Tells which halves do not verify; null if both do. */
 export function signatureProblem(publicKey: Buffer, context: Context, text: string, signature: Buffer): string | null {

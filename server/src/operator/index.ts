@@ -4,6 +4,7 @@ export { hardenProcess } from '../kernel/platform/process-hardening.ts';
 export { acceptClock } from './accept-clock.ts';
 export { acceptRows } from './accept-rows.ts';
 export { allowPurge } from './allow-purge.ts';
+export { restoreAudit } from './audit-restore.ts';
 export { backup, STANDARD_OUTPUT } from './backup.ts';
 export { breakGlassApprove, breakGlassCancel, breakGlassMakeOwner, breakGlassResetMfa } from './break-glass.ts';
 export { copyTo } from './copy.ts';

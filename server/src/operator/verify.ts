@@ -40,7 +40,7 @@ export async function verifyAll(
   }
   for (const tenantId of tenantIds) {
     const own = kept.filter((one) => one.tenantId === tenantId);
-    const verification = await verifyTenant(parts, tenantId, own);
+    const verification = await verifyTenant(parts, tenantId, { kept: own });
     isValid &&= verification.valid;
     lines.push(...linesOf(tenantId, verification, own.length));
   }

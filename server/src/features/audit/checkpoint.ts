@@ -31,17 +31,36 @@ export function checkpointText({ tenant_id, checkpoint_no, seq, hash, signed_at 
 
 /** Signs with the installation's key, which otherwise signs only its own successor (docs/decisions/0016-audit-checkpoints.md). */
 export async function signCheckpoint(keys: PqcKeys, unsigned: Unsigned): Promise<CheckpointRow> {
+  return { ...unsigned, ...(await signText(keys, checkpointText(unsigned), CONTEXT)) };
+}
+
+/** The context makes the signature valid for one kind of text only. */
+export async function signText(
+  keys: PqcKeys,
+  text: string,
+  context: Buffer,
+): Promise<{ key_id: string; signature: Buffer }> {
   const { keyId, privateKey } = await keys.newest(SYSTEM_TENANT, SIGNATURE_ALGORITHM);
-  return { ...unsigned, key_id: keyId, signature: await signDigest(privateKey, digestOf(unsigned), CONTEXT) };
+  return { key_id: keyId, signature: await signDigest(privateKey, hash('sha512', text, 'buffer'), context) };
 }
 
 /** Returns why the signature is invalid, or null. */
 export async function signatureProblem(keys: PqcKeys, row: CheckpointRow): Promise<string | null> {
   const name = `checkpoint ${row.checkpoint_no}`;
-  const bytes = await publicKeyOf(keys, row.key_id);
+  return textProblem(keys, name, { ...row, text: checkpointText(row) }, CONTEXT);
+}
+
+export async function textProblem(
+  keys: PqcKeys,
+  name: string,
+  signed: { text: string; key_id: string; signature: Uint8Array },
+  context: Buffer,
+): Promise<string | null> {
+  const bytes = await publicKeyOf(keys, signed.key_id);
   const publicKey = bytes === null ? null : parseCompositePublic(bytes);
   if (publicKey === null) return `${name} is signed by an unknown key`;
-  const { mlDsa, rsaPss } = await verifyDigest(publicKey, digestOf(row), Buffer.from(row.signature), CONTEXT);
+  const digest = hash('sha512', signed.text, 'buffer');
+  const { mlDsa, rsaPss } = await verifyDigest(publicKey, digest, Buffer.from(signed.signature), context);
   if (mlDsa && rsaPss) return null;
   const failed = [...(rsaPss ? [] : ['RSA-PSS']), ...(mlDsa ? [] : ['ML-DSA'])].join(' and ');
   return `the signature of ${name} does not hold (${failed})`;
@@ -98,8 +117,4 @@ async function publicKeyOf(keys: PqcKeys, keyId: string): Promise<Buffer | null>
     if (error instanceof UnsealError) return null;
     throw error;
   }
-}
-
-function digestOf(unsigned: Unsigned): Buffer {
-  return hash('sha512', checkpointText(unsigned), 'buffer');
 }

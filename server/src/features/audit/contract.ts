@@ -128,7 +128,14 @@ export const listAudit = endpoint({
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
   }),
-  output: object({ entries: Type.Array(AuditRecord), next_cursor: nextCursor }),
+  output: object({
+    entries: Type.Array(AuditRecord),
+    next_cursor: nextCursor,
+    archived_until: Type.Union([timestampText, Type.Null()], {
+      description:
+        'If the page ends the list and the period reaches back to entries that were moved to the archive: the time up to which they were. They are not listed until the operator restores them.',
+    }),
+  }),
   errors: [],
 });
 
@@ -158,10 +165,14 @@ export const verifyAudit = endpoint({
   query: NONE,
   output: object({
     valid: Type.Boolean({ description: 'No problem was found in the log or the rows.' }),
-    entries: Type.Integer({ description: 'The number of entries in the chain, including purged ones.' }),
+    entries: Type.Integer({ description: 'The number of entries in the chain, including purged and archived ones.' }),
     purged: Type.Integer({
       description:
         'The number of entries that were deleted because the retention of their vault ended; an entry `audit:purge` records each deletion.',
+    }),
+    archived: Type.Integer({
+      description:
+        'The number of entries that were moved to the archive. Of these the record of each range is checked, and what stays of it in the database.',
     }),
     first_broken: nullable(
       described(
@@ -286,7 +297,7 @@ export const exportAudit = endpoint({
       Type.Integer({
         minimum: 1,
         maximum: SEQ_MAX,
-        description: 'Start at this entry. Default: the first.',
+        description: 'Start at this entry. Default: the first that is not in the archive.',
       }),
     ),
   }),

@@ -1,4 +1,5 @@
-import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
+import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
+import { hashUpTo } from '../../kernel/audit/chain-position.ts';
 import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { purgeIn } from '../../kernel/audit/purged-entries.ts';
 import { hashAt, purgedBy, textsOf } from '../../kernel/audit/segment.ts';
@@ -9,6 +10,7 @@ import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Query } from '../../kernel/request/declaration.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { newestPruned } from './archive-store.ts';
 import type { exportAudit } from './contract.ts';
 import * as store from './store.ts';
 
@@ -22,15 +24,16 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
   const { read } = ctx.database;
   const head = await store.findHead(read, ctx.tenantId);
   if (head === undefined) throw notFound('audit log');
-  const fromSeq = query.from_seq ?? 1;
+  const prunedSeq = (await newestPruned(read, ctx.tenantId))?.last_seq ?? 0;
+  const fromSeq = query.from_seq ?? prunedSeq + 1;
   if (fromSeq > head.seq + 1) throw notFound('entry: from_seq is beyond the end of the log');
-  const start = await store.segmentHolding(read, ctx.tenantId, fromSeq - 1);
+  if (fromSeq <= prunedSeq) throw notFound(`entry: entries up to ${prunedSeq} are in the archive of the service`);
   const header = {
     format: 'coffer-audit-export',
     version: 1,
     tenant_id: ctx.tenantId,
     first_seq: fromSeq,
-    previous_hash: fromSeq === 1 ? hexOf(GENESIS_HASH) : hashUpTo(start, fromSeq - 1),
+    previous_hash: (await hashUpTo(read, ctx.tenantId, fromSeq - 1)) ?? hexOf(GENESIS_HASH),
     last_seq: head.seq,
     last_hash: hexOf(head.hash),
   };
@@ -107,11 +110,4 @@ function entryTexts(segment: AuditSegmentsTable): string[] {
   } catch {
     return ['null'];
   }
-}
-
-/** Beyond the end of a segment the hash is that of its last entry, because a restored chain skips sequence numbers there. */
-function hashUpTo(segment: AuditSegmentsTable | undefined, seq: number): string {
-  const hashes = segment?.hashes ?? new Uint8Array();
-  const at = Math.min((seq - Number(segment?.first_seq)) * HASH_BYTES, hashes.length - HASH_BYTES);
-  return hexOf(hashes.subarray(Math.max(at, 0), at + HASH_BYTES));
 }

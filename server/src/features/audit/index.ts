@@ -1,16 +1,27 @@
 import type { Feature } from '../../kernel/platform/feature.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import { pqcKeysOf } from '../pqc/index.ts';
+import { archivingJobs } from './archive-target.ts';
 import { CheckpointFiles } from './checkpoint-files.ts';
 import { Checkpoints } from './checkpoints.ts';
+import { compactAuditJob } from './compaction.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
 import { purgeAuditJob } from './retention.ts';
 import * as audit from './service.ts';
 import { verify } from './verification.ts';
+import { VerificationJob } from './verification-job.ts';
 
+export type { ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
+export { ArchiveError, splitObject } from './archive-object.ts';
+export { restoreRange } from './archive-restore.ts';
+export { findArchive, prunedRanges } from './archive-store.ts';
+export { archiveTargetOf } from './archive-target.ts';
 export { checkpointToWire } from './checkpoint-wire.ts';
+export { compactAuditJob } from './compaction.ts';
 export { AuditFilter as AuditFilterSchema, type AuditRecord, type Checkpoint } from './contract.ts';
 export { type AuditFilter, auditRecordOf, isWanted, parseTime } from './service.ts';
 export {
@@ -22,8 +33,18 @@ export {
   seqBefore,
 } from './store.ts';
 export { type KeptHead, type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
+export { VERIFIED } from './verified-store.ts';
 
-export function auditFeature(kernel: Kernel): Feature {
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** The last entry that every enabled exporter of a tenant has delivered; infinity if it has none. */
+    exportedSeq(db: Reader, tenantId: string): Promise<number>;
+    /** The last entry that was counted; infinity before the first one is. */
+    countedSeq(db: Reader, tenantId: string): Promise<number>;
+  }
+}
+
+export function auditFeature(kernel: Kernel, wiring: Wiring): Feature {
   const keys = pqcKeysOf(kernel);
   const parts = { kernel, keys };
   const { checkpointDir } = kernel.config;
@@ -35,6 +56,9 @@ export function auditFeature(kernel: Kernel): Feature {
   );
   const files = checkpointDir === null ? null : new CheckpointFiles(kernel, keys, checkpointDir, failing);
   const checkpoints = new Checkpoints(kernel, keys, files);
+  const { exportedSeq, countedSeq } = wiring.needs('exportedSeq', 'countedSeq');
+  const readUpTo = async (db: Reader, tenantId: string) =>
+    Math.min(await exportedSeq(db, tenantId), await countedSeq(db, tenantId));
   return {
     name: 'audit',
     endpoints: bindContract(contract, {
@@ -44,7 +68,13 @@ export function auditFeature(kernel: Kernel): Feature {
       createCheckpoint: (ctx) => checkpoints.create(ctx),
       exportAudit: (ctx, { query }) => exportLog(ctx, query),
     }),
-    jobs: [checkpoints.job, purgeAuditJob(parts)],
+    jobs: [
+      checkpoints.job,
+      purgeAuditJob(parts),
+      compactAuditJob(kernel),
+      new VerificationJob(parts).job,
+      ...archivingJobs(parts, readUpTo),
+    ],
     settled: async () => files?.stop(),
   };
 }

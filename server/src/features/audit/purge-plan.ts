@@ -1,14 +1,7 @@
 import { hexOf, linkHash } from '../../kernel/audit/chain.ts';
 import type { AuditEntry } from '../../kernel/audit/entry.ts';
 import { type PurgeRecord, purgeDigest } from '../../kernel/audit/purged-entries.ts';
-import {
-  entriesByPosition,
-  hashAt,
-  purgedBy,
-  purgedText,
-  segmentTextWithPurged,
-  textsOf,
-} from '../../kernel/audit/segment.ts';
+import { entriesByPosition, hashAt, purgedBy, purgedText, textsOf, withTexts } from '../../kernel/audit/segment.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
@@ -102,7 +95,7 @@ export function rewriteSegments({ segments }: Window, { texts }: PurgePlan, purg
       changed.push(empty.row);
       continue;
     }
-    const row = { ...segment, entries: segmentTextWithPurged(left) };
+    const row = withTexts(segment, left);
     if (texts[i]?.includes(null)) changed.push(row);
     empty = isEmpty ? { row, texts: left } : null;
   }
@@ -123,6 +116,6 @@ function joined(first: { row: AuditSegmentsTable; texts: string[] }, next: Audit
     hexOf(first.row.hashes ?? new Uint8Array()) + hexOf(next.hashes ?? new Uint8Array()),
     'hex',
   );
-  const row = { ...next, first_seq: first.row.first_seq, entries: segmentTextWithPurged(all), hashes };
+  const row = withTexts({ ...next, first_seq: first.row.first_seq, hashes }, all);
   return { row, texts: all };
 }

@@ -1,4 +1,5 @@
-import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
+import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
+import { hashUpTo } from '../../kernel/audit/chain-position.ts';
 import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { PURGE_ACTION } from '../../kernel/audit/purged-entries.ts';
 import { entriesByPosition } from '../../kernel/audit/segment.ts';
@@ -9,6 +10,7 @@ import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import { timeOfId } from '../../kernel/platform/ids.ts';
 import { yielder } from '../../kernel/platform/yielding.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { auditRetentions } from '../vaults/index.ts';
@@ -34,6 +36,7 @@ export function purgeAuditJob(parts: VerificationParts): RemovingJob {
   return {
     name: JOB,
     intervalMs: 6 * HOUR_MS,
+    isLong: true,
     removes: { secondCheckMs: SECOND_CHECK_MS, share: (cutoff) => sharesOf(parts, cutoff) },
     async run(signal, cutoff) {
       for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
@@ -106,7 +109,7 @@ async function* windowsOf(
   for (let seq = 1; seq <= lastSeq; ) {
     const segments = await segmentsFrom(kernel.database.forTenant(tenantId, 'bulk').read, tenantId, seq);
     const [first] = segments;
-    if (first === undefined || timeOfId(first.id) > newest) return;
+    if (first === undefined || beginOf(first) > newest) return;
     const window = { fromSeq: Number(first.first_seq), expired: 0, purged: 0 };
     for (const segment of segments) {
       const entries = entriesByPosition(segment);
@@ -119,6 +122,11 @@ async function* windowsOf(
     yield window;
     seq = windowEnd(window.fromSeq);
   }
+}
+
+/** The time of the first entry that a segment still has. */
+function beginOf(segment: AuditSegmentsTable): number {
+  return entriesByPosition(segment).find((entry) => entry !== null)?.at ?? timeOfId(segment.id);
 }
 
 /**
@@ -141,7 +149,7 @@ async function purgeTenant(
     await signedSeq(parts, tenantId),
   )) {
     if (expired === 0) continue;
-    verifiedSeq ??= await verifiedUpTo(parts, tenantId);
+    verifiedSeq ??= await verifiedUpTo(parts, tenantId, signal);
     if (verifiedSeq === 0) return;
     let purged = 1;
     while (purged > 0 && !signal.aborted) {
@@ -151,8 +159,8 @@ async function purgeTenant(
   }
 }
 
-async function verifiedUpTo(parts: VerificationParts, tenantId: string): Promise<number> {
-  const { valid, signed_seq } = await verify(parts, tenantId);
+async function verifiedUpTo(parts: VerificationParts, tenantId: string, signal: AbortSignal): Promise<number> {
+  const { valid, signed_seq } = await verify(parts, tenantId, { signal });
   if (valid) return signed_seq;
   const facts = { tenant_id: tenantId, what_to_do: WHAT_TO_DO };
   parts.kernel.log.error(facts, 'the audit log of a tenant fails verification: nothing is purged from it');
@@ -196,7 +204,6 @@ async function purgeWindow(parts: VerificationParts, tenantId: string, purge: Pu
 async function lockedWindow(tx: Tx, tenantId: string, { fromSeq, lastSeq }: Purge): Promise<Window> {
   const segments = await store.lockWindow(tx, tenantId, fromSeq);
   // The last hash of the previous segment applies whatever its sequence number, because a restored chain may skip numbers.
-  const before = await store.segmentHolding(tx, tenantId, fromSeq - 1);
-  const hashBefore = hexOf(before?.hashes?.subarray(-HASH_BYTES) ?? GENESIS_HASH);
+  const hashBefore = (await hashUpTo(tx, tenantId, fromSeq - 1)) ?? hexOf(GENESIS_HASH);
   return { segments, hashBefore, lastSeq };
 }

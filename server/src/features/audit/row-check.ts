@@ -4,7 +4,7 @@ import { textsOf } from '../../kernel/audit/segment.ts';
 import {
   compareRows,
   PROBLEMS_TOLD_MAX,
-  type RowFindings,
+  RowFindings,
   type RowHistory,
   type RowProblem,
   recordsIn,
@@ -54,6 +54,23 @@ export async function verifyRows(
   return { checked: findings.checked, problems_count: findings.count, problems: findings.problems };
 }
 
+/** Checks the rows whose changes were recorded in a part of the log, which `history` was collected from. */
+export async function verifyRecordedRows(
+  parts: VerificationParts,
+  tenantId: string,
+  head: Head,
+  history: RowHistory,
+  recorded: RecordedRows,
+): Promise<VerifiedRows> {
+  const findings = new RowFindings();
+  findings.checked = recorded.size;
+  for (const problem of await lookAgain(parts, tenantId, history, recorded)) findings.add(problem);
+  await settleFindings(parts, tenantId, head, history, findings);
+  for (const row of history.missingSegments) findings.add({ table: 'audit_segments', row, problem: 'missing' });
+  await addSegmentsWithoutPlace(parts, tenantId, findings);
+  return { checked: findings.checked, problems_count: findings.count, problems: findings.problems };
+}
+
 async function settleFindings(
   parts: VerificationParts,
   tenantId: string,
@@ -82,7 +99,7 @@ async function settleFindings(
   }
 }
 
-function withoutRecorded(problems: readonly RowProblem[], recorded: NewRecords['recorded']): RowProblem[] {
+function withoutRecorded(problems: readonly RowProblem[], recorded: RecordedRows): RowProblem[] {
   return problems.filter(({ table, row }) => !recorded.has(`${table} ${row}`));
 }
 
@@ -114,10 +131,13 @@ async function explainedByUnlinked(
   return { problems: left, newest, unlinked };
 }
 
+/** Rows that log entries record, by table and key. */
+export type RecordedRows = Map<string, readonly [table: string, key: string]>;
+
 interface NewRecords {
   newest: Head | undefined;
-  /** The rows that newer log entries record, by table and key. */
-  recorded: Map<string, readonly [table: string, key: string]>;
+  /** The rows that newer log entries record. */
+  recorded: RecordedRows;
 }
 
 async function readOn(
@@ -129,13 +149,13 @@ async function readOn(
   await kernel.audit.link();
   const { read } = kernel.database;
   const newest = await kernel.heads.row(read, tenantId);
-  const recorded: NewRecords['recorded'] = new Map();
+  const recorded: RecordedRows = new Map();
   if (newest === undefined || known === undefined || newest.seq <= known.seq) return { newest: known, recorded };
   const visit = (_seq: number, _hash: string, text: string) => {
     for (const [table, key] of history.add(text)) recorded.set(`${table} ${key}`, [table, key]);
     return null;
   };
-  const broken = await walkChain(read, kernel.heads, newest, visit, known);
+  const broken = await walkChain(read, kernel.heads, newest, visit, { from: known });
   return { newest: broken === null ? newest : known, recorded };
 }
 
@@ -143,7 +163,7 @@ async function lookAgain(
   { kernel }: VerificationParts,
   tenantId: string,
   { digests }: RowHistory,
-  recorded: NewRecords['recorded'],
+  recorded: RecordedRows,
 ): Promise<RowProblem[]> {
   const { read } = kernel.database;
   const open: RowProblem[] = [];

@@ -9,6 +9,8 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Query } from '../../kernel/request/declaration.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { newestPruned } from './archive-store.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
 
@@ -23,14 +25,16 @@ const WRITTEN_WITHIN_MS = MINUTE_MS;
 interface Position {
   segment: string;
   shown: number;
+  /** The sequence number of the last scanned entry, or one more than that of the next; null if the segment is not linked. */
+  seq: number | null;
 }
+
+const SHOWN_FORM = /^(?:0|[1-9]\d{0,8})(?:\.[1-9]\d{0,15})?$/;
 
 export async function list(ctx: Context, query: Query<typeof listAudit>) {
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const { from, to } = periodOf(query);
-  const start = decodeCursor(query.cursor, idForm('audit'), /^(?:0|[1-9]\d{0,8})$/);
-  let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
-  let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
+  let position = positionOf(query.cursor);
 
   // Linking first refuses segments that no node wrote, so that they are not listed.
   await ctx.kernel.audit.link();
@@ -38,28 +42,66 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   const yieldNow = yielder(ctx.tenantId);
   let looked = 0;
   for (let wanted = SEGMENTS_PER_LOOK.first; ; wanted = Math.min(wanted * 2, SEGMENTS_PER_LOOK.most)) {
-    const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, wanted);
+    position = position && (await afterCompaction(ctx, position));
+    const newest = position?.segment ?? (to === null ? null : await segmentAt(ctx, to + WRITTEN_WITHIN_MS));
+    const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, newest, wanted);
     for (const segment of segments) {
       // A segment's id is as late as its latest entry, so all further segments are older still.
-      if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
+      if (from !== null && segment.id < idAtTime('audit', from)) return lastPage(ctx, found, from);
       // An unlinked segment is listed if a node wrote it. Linking, which refuses other segments, may be waiting for a lock.
       const isGenuine = segment.first_seq !== null || (await isSignedByNode(ctx.kernel.keyring, segment));
       const newestFirst = isGenuine ? entriesByPosition(segment).reverse() : [];
       let shown = position?.segment === segment.id ? position.shown : 0;
+      const place = (): Position => ({
+        segment: segment.id,
+        shown,
+        seq: seqAfter(segment, newestFirst.length - shown),
+      });
       for (const entry of newestFirst.slice(shown)) {
-        if (found.length === limit || looked === SCAN_MAX) return page(found, { segment: segment.id, shown });
+        if (found.length === limit || looked === SCAN_MAX) return page(found, place());
         shown++;
         looked++;
         if (entry !== null && isWithin(entry.at, from, to) && isOfRequest(entry, query) && isWanted(entry, query))
           found.push(entry);
       }
-      position = { segment: segment.id, shown };
+      position = place();
       await yieldNow(newestFirst.length);
     }
-    if (segments.length < wanted || position === null) return page(found, null);
-    nextSegment = position.segment;
+    if (segments.length < wanted || position === null) return lastPage(ctx, found, from);
     await recheck(ctx);
   }
+}
+
+function positionOf(cursor: string | undefined): Position | null {
+  const start = decodeCursor(cursor, idForm('audit'), SHOWN_FORM);
+  if (start === null) return null;
+  const [shown, seq] = String(start[1]).split('.');
+  return { segment: String(start[0]), shown: Number(shown), seq: seq === undefined ? null : Number(seq) };
+}
+
+/** The sequence number after the first `count` entries of a segment. */
+function seqAfter({ first_seq }: AuditSegmentsTable, count: number): number | null {
+  return first_seq === null ? null : first_seq + count;
+}
+
+/**
+ * The segment at which a page ended may have been merged since. Segments are merged only if none is between them, so it is then part of the oldest
+ * one that is newer.
+ */
+async function afterCompaction(ctx: Context, position: Position): Promise<Position> {
+  const segment = await store.segmentAtOrAfter(ctx.database.read, ctx.tenantId, position.segment);
+  if (segment === undefined || segment.id === position.segment || segment.first_seq === null) return position;
+  const entries = entriesByPosition(segment);
+  const ofLatest = entries.findIndex((entry) => entry?.id === position.segment);
+  const next = position.seq === null ? ofLatest + 1 - position.shown : position.seq - segment.first_seq;
+  if (next <= 0 || next > entries.length) return position;
+  return { segment: segment.id, shown: entries.length - next, seq: segment.first_seq + next };
+}
+
+/** The id of the segment that may contain the latest entries before a time, and of none that is older. */
+async function segmentAt(ctx: Context, time: number): Promise<string> {
+  const id = idAtTime('audit', time);
+  return (await store.segmentAtOrAfter(ctx.database.read, ctx.tenantId, id))?.id ?? id;
 }
 
 /** The id of a request says when it was made, so that its entries are found without reading all that came later. */
@@ -80,10 +122,18 @@ function isOfRequest({ request_id }: StoredEntry, query: Query<typeof listAudit>
   return query.request_id === undefined || request_id === query.request_id;
 }
 
-function page(found: StoredEntry[], end: Position | null) {
+/** Entries that were moved to the archive are not listed, and the last page says so. */
+async function lastPage(ctx: Context, found: StoredEntry[], from: number | null) {
+  const pruned = await newestPruned(ctx.database.read, ctx.tenantId);
+  const isWanted = pruned !== undefined && (from === null || pruned.last_at >= from);
+  return page(found, null, isWanted ? timestamp(pruned.last_at) : null);
+}
+
+function page(found: StoredEntry[], end: Position | null, archived_until: string | null = null) {
   return {
+    archived_until,
     entries: found.map(auditRecordOf),
-    next_cursor: end === null ? null : encodeCursor([end.segment, String(end.shown)]),
+    next_cursor: end === null ? null : encodeCursor([end.segment, [end.shown, end.seq ?? []].flat().join('.')]),
   };
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { HASH_BYTES } from '../../kernel/audit/chain.ts';
 import { windowEnd } from '../../kernel/audit/chain-walk.ts';
 import type { Unlinked } from '../../kernel/audit/node-segments.ts';
+import { entriesByPosition } from '../../kernel/audit/segment.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
@@ -9,6 +10,7 @@ import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts'
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
     audit_checkpoints: CheckpointRow;
+    audit_compaction: CompactionRow;
   }
 }
 
@@ -24,6 +26,13 @@ export interface CheckpointRow {
   /** The id of one of the installation's keys. */
   key_id: string;
   signature: Uint8Array;
+}
+
+/** How far the segments of a log were merged. It decides nothing: with another number, segments are looked at again, or stay small. */
+export interface CompactionRow {
+  tenant_id: string;
+  /** The last sequence number of a window of the chain. */
+  seq: number;
 }
 
 /**
@@ -109,18 +118,20 @@ export function segmentHolding(db: Reader, tenantId: string, seq: number): Promi
     .executeTakeFirst();
 }
 
-/** The last sequence number before a time. A segment's id is as late as its latest entry. */
+/** The last sequence number before a time, given as the id of an entry of that time. A segment's id is as late as its latest entry. */
 export async function seqBefore(db: Reader, tenantId: string, segmentId: string): Promise<number> {
   const row = await db
     .selectFrom('audit_segments')
-    .select('first_seq')
+    .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('first_seq', '>=', 1)
     .where('id', '>=', segmentId)
     .orderBy('first_seq')
     .limit(1)
     .executeTakeFirst();
-  return row === undefined ? Number((await findHead(db, tenantId))?.seq ?? 0) : Number(row.first_seq) - 1;
+  if (row === undefined) return Number((await findHead(db, tenantId))?.seq ?? 0);
+  const first = entriesByPosition(row).findIndex((entry) => entry !== null && entry.id >= segmentId);
+  return Number(row.first_seq) + Math.max(first, 0) - 1;
 }
 
 /** Locks the segments that begin in the window from this sequence number on. */
@@ -143,6 +154,94 @@ export async function updateSegment(tx: Tx, { tenant_id, id, ...change }: AuditS
 export async function deleteSegments(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', 'in', ids).execute();
+}
+
+/** Tenants whose log has at least one full window that was not compacted, ordered by id for paging. */
+export async function tenantsToCompact(
+  db: Reader,
+  after: string,
+  windowEntries: number,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('audit_heads')
+    .innerJoin('tenants', 'tenants.tenant_id', 'audit_heads.tenant_id')
+    .leftJoin('audit_compaction', 'audit_compaction.tenant_id', 'audit_heads.tenant_id')
+    .select('audit_heads.tenant_id')
+    .where('audit_heads.tenant_id', '>', after)
+    .where(sql<boolean>`audit_heads.seq >= coalesce(audit_compaction.seq, 0) + cast(${windowEntries} as bigint)`)
+    .orderBy('audit_heads.tenant_id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.tenant_id);
+}
+
+export async function compactedSeq(db: Reader, tenantId: string): Promise<number> {
+  const row = await db
+    .selectFrom('audit_compaction')
+    .select('seq')
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirst();
+  return Number(row?.seq ?? 0);
+}
+
+export async function saveCompacted(tx: Tx, tenantId: string, seq: number): Promise<void> {
+  await tx
+    .insertInto('audit_compaction')
+    .values({ tenant_id: tenantId, seq })
+    .onConflict((c) => c.column('tenant_id').doUpdateSet({ seq }))
+    .execute();
+}
+
+export function firstLinkedFrom(
+  db: Reader,
+  tenantId: string,
+  seq: number,
+): Promise<Pick<AuditSegmentsTable, 'id' | 'first_seq'> | undefined> {
+  return db
+    .selectFrom('audit_segments')
+    .select(['id', 'first_seq'])
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '>=', seq)
+    .orderBy('first_seq')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** The ids in a range of segments that begin outside a part of the chain, in order. */
+export async function idsOutside(
+  tx: Tx,
+  tenantId: string,
+  ids: { from: string; to: string },
+  seqs: { from: number; end: number },
+  limit: number,
+): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('audit_segments')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '>', ids.from)
+    .where('id', '<', ids.to)
+    .where((eb) =>
+      eb.or([eb('first_seq', 'is', null), eb('first_seq', '<', seqs.from), eb('first_seq', '>=', seqs.end)]),
+    )
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** The oldest segment that is not older than this id. */
+export function segmentAtOrAfter(db: Reader, tenantId: string, id: string): Promise<AuditSegmentsTable | undefined> {
+  return db
+    .selectFrom('audit_segments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', '>=', id)
+    .where((eb) => eb.or([eb('first_seq', 'is', null), eb('first_seq', '>=', 1)]))
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
 }
 
 /** Counts the entries ever linked, in all logs, by their hashes: the hashes of purged entries remain, and sequence numbers may be skipped. */
@@ -198,6 +297,25 @@ export async function checkpointsBack(
     .limit(limit + 1);
   if (before !== null) query = query.where('checkpoint_no', '<', before);
   return pageOf(await query.execute(), limit, (row) => [CHECKPOINT_CURSOR, String(row.checkpoint_no)]);
+}
+
+/** Those that cover a sequence number of a range, in order. */
+export function checkpointsBetween(
+  db: Reader,
+  tenantId: string,
+  fromSeq: number,
+  lastSeq: number,
+  limit: number,
+): Promise<Pick<CheckpointRow, 'seq'>[]> {
+  return db
+    .selectFrom('audit_checkpoints')
+    .select('seq')
+    .where('tenant_id', '=', tenantId)
+    .where('seq', '>=', fromSeq)
+    .where('seq', '<=', lastSeq)
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
 }
 
 export function checkpointsOnward(

@@ -1,6 +1,6 @@
-import type { BrokenLink } from '../../kernel/audit/chain.ts';
-import { hexOf } from '../../kernel/audit/chain.ts';
-import { type Visit, walkChain } from '../../kernel/audit/chain-walk.ts';
+import type { ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
+import { type BrokenLink, GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
+import { type Visit, type WalkOptions, walkChain } from '../../kernel/audit/chain-walk.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
 import { PurgedEntries } from '../../kernel/audit/purged-entries.ts';
 import { RowHistory } from '../../kernel/integrity/row-verification.ts';
@@ -10,7 +10,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { signatureProblem } from './checkpoint.ts';
-import { type VerifiedRows, verifyRows } from './row-check.ts';
+import { type RecordedRows, type VerifiedRows, verifyRecordedRows, verifyRows } from './row-check.ts';
 import * as store from './store.ts';
 
 const PAGE = 64;
@@ -19,6 +19,7 @@ export interface Verification {
   valid: boolean;
   entries: number;
   purged: number;
+  archived: number;
   first_broken: BrokenLink | null;
   checkpoints: number;
   signed_seq: number;
@@ -43,74 +44,152 @@ function anchored(heads: Heads, tenantId: string): KeptHead[] {
   return seen === undefined ? [] : [{ by: 'this node', ...seen }];
 }
 
+export interface VerifyOptions {
+  /** How far the log had come, according to records outside the database. */
+  kept?: readonly KeptHead[];
+  signal?: AbortSignal;
+}
+
 /**
  * Recomputes the chain from its first entry to the head as it was when the check began, with each checkpoint on the way: an attacker could have put
  * back an older head together with its MAC. Then the rows that decide access are compared with their MACs and with the last change of each that the
  * log records.
  */
 export async function verify(
-  { kernel: { database, ...kernel }, ...others }: VerificationParts,
+  given: VerificationParts,
   tenantId: string,
-  kept: readonly KeptHead[] = [],
+  options: VerifyOptions = {},
 ): Promise<Verification> {
-  // This reads a whole log, so it uses the bulk connections, which no request waits for.
-  const parts = { ...others, kernel: { ...kernel, database: database.forTenant(tenantId, 'bulk') } };
-  const { keys } = parts;
-  const { heads } = kernel;
-  await kernel.audit.link();
-  const { read } = parts.kernel.database;
-  const signed = await SignedPlaces.open(read, tenantId, keys);
+  return (await verifyFully(given, tenantId, options)).verification;
+}
+
+/** A verification, with the last position from which a later one can go on. */
+export async function verifyFully(
+  given: VerificationParts,
+  tenantId: string,
+  options: VerifyOptions = {},
+): Promise<{ verification: Verification; reached: Position }> {
+  const parts = onBulkConnections(given, tenantId);
+  const { kernel } = parts;
+  const { head, signed, broken, purged, entries, archived, history, reached } = await walk(
+    parts,
+    tenantId,
+    GENESIS,
+    options,
+  );
+  // A broken log proves nothing, so the rows are then checked against their own MACs alone.
+  const rows = await verifyRows(parts, tenantId, head, broken === null ? history : null);
+  const valid = broken === null && rows.problems_count === 0;
+  kernel.metrics.verifications.labels(valid ? 'valid' : 'invalid').inc();
+  kernel.metrics.lastVerification.set(kernel.clock.now() / SECOND_MS);
+  const verification = {
+    valid,
+    // A restored chain skips sequence numbers, so the entries are counted.
+    entries: broken === null ? entries : (head?.seq ?? 0),
+    purged: purged.count,
+    archived,
+    first_broken: broken,
+    checkpoints: signed.checked,
+    signed_seq: signed.lastSeq,
+    rows,
+  };
+  return { verification, reached };
+}
+
+/**
+ * Verifies what came since an earlier verification: the chain from there to the head, the checkpoints, and the rows whose changes were recorded
+ * since. It returns the position from which the next one can go on; null if something is wrong, which a full verification then describes. What an
+ * attacker changed before the position, or in rows that did not change since, is left to the next full verification.
+ */
+export async function verifySince(
+  given: VerificationParts,
+  tenantId: string,
+  since: Position,
+  options: VerifyOptions = {},
+): Promise<Position | null> {
+  const parts = onBulkConnections(given, tenantId);
+  const { head, broken, history, recorded, reached } = await walk(parts, tenantId, since, options);
+  if (broken !== null || head === undefined) return null;
+  const rows = await verifyRecordedRows(parts, tenantId, head, history, recorded);
+  if (rows.problems_count > 0) return null;
+  const { metrics, clock } = parts.kernel;
+  metrics.verifications.labels('valid').inc();
+  metrics.lastVerification.set(clock.now() / SECOND_MS);
+  return reached;
+}
+
+/** A place in a chain up to which it was verified, with the number of the last checkpoint before it. */
+export interface Position {
+  seq: number;
+  hash: Uint8Array;
+  checkpoint_no: number;
+}
+
+const GENESIS: Position = { seq: 0, hash: GENESIS_HASH, checkpoint_no: 0 };
+
+/** A verification reads a whole log, so it uses the bulk connections, which no request waits for. */
+function onBulkConnections({ kernel, keys }: VerificationParts, tenantId: string): VerificationParts {
+  return { keys, kernel: { ...kernel, database: kernel.database.forTenant(tenantId, 'bulk') } };
+}
+
+/** Recomputes the chain from a position to the head as it was when the walk began, with each checkpoint on the way. */
+async function walk(parts: VerificationParts, tenantId: string, from: Position, { kept = [], signal }: VerifyOptions) {
+  const { heads, audit, database } = parts.kernel;
+  await audit.link();
+  const { read } = database;
+  const signed = await SignedPlaces.open(read, tenantId, parts.keys, from.checkpoint_no);
   // These are collected before the head is read, because the log may advance meanwhile.
   const outside = [...kept, ...anchored(heads, tenantId)];
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
   const purged = new PurgedEntries();
+  const recorded: RecordedRows = new Map();
   let entries = 0;
-  const cutBack = outside.find(({ seq }) => seq > (head?.seq ?? 0));
+  let archived = 0;
+  let reached = from;
+  const visit: Visit = (seq, hash, text) => {
+    entries++;
+    const records = history.add(text);
+    if (from !== GENESIS) for (const [table, key] of records) recorded.set(`${table} ${key}`, [table, key]);
+    const other = outside.find((one) => one.seq === seq && one.hash !== hash);
+    if (other !== undefined) return `the log is not the one that ${other.by} knows`;
+    return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
+  };
+  const onWindow = ({ seq, hash }: { seq: number; hash: string }) => {
+    reached = { seq, hash: Buffer.from(hash, 'hex'), checkpoint_no: signed.checked };
+  };
+  const onPruned = (range: ArchiveRow, kept: number) => {
+    archived += range.entries;
+    entries += range.entries - kept;
+  };
+  const cutBack = [...outside, { by: 'the last verification', seq: from.seq }].find(
+    ({ seq }) => seq > (head?.seq ?? 0),
+  );
   const broken =
     head === undefined
       ? { seq: 1, reason: 'the head of the chain was removed' }
       : cutBack !== undefined
         ? { seq: head.seq + 1, reason: `entries up to ${cutBack.seq}, which ${cutBack.by} knows, were removed` }
-        : await walkWithPurged(parts, head, purged, (seq, hash, text) => {
-            entries++;
-            history.add(text);
-            const other = outside.find((one) => one.seq === seq && one.hash !== hash);
-            if (other !== undefined) return `the log is not the one that ${other.by} knows`;
-            return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
-          });
+        : await walkWithPurged(parts, head, visit, { from, purged, onWindow, onPruned, signal });
   const beyond = broken === null ? signed.problemBeyond() : null;
   const firstBroken = beyond === null ? broken : { seq: (head?.seq ?? 0) + 1, reason: beyond };
-  // A broken log proves nothing, so the rows are then checked against their own MACs alone.
-  const rows = await verifyRows(parts, tenantId, head, firstBroken === null ? history : null);
-  const valid = firstBroken === null && rows.problems_count === 0;
-  kernel.metrics.verifications.labels(valid ? 'valid' : 'invalid').inc();
-  kernel.metrics.lastVerification.set(kernel.clock.now() / SECOND_MS);
-  return {
-    valid,
-    // A restored chain skips sequence numbers, so the entries are counted.
-    entries: broken === null ? entries : (head?.seq ?? 0),
-    purged: purged.count,
-    first_broken: firstBroken,
-    checkpoints: signed.checked,
-    signed_seq: signed.lastSeq,
-    rows,
-  };
+  return { head, signed, broken: firstBroken, purged, entries, archived, history, recorded, reached };
 }
 
 /** The audit entry for a purge that happens during the walk comes after the head that was read, so the walk goes on to the newest head. */
 async function walkWithPurged(
   { kernel }: VerificationParts,
   head: Tables['audit_heads'],
-  purged: PurgedEntries,
   visit: Visit,
+  options: WalkOptions & { purged: PurgedEntries },
 ): Promise<BrokenLink | null> {
   const { read } = kernel.database;
-  const broken = await walkChain(read, kernel.heads, head, visit, undefined, purged);
+  const { purged, signal } = options;
+  const broken = await walkChain(read, kernel.heads, head, visit, options);
   if (broken !== null || purged.missing() === null) return broken;
   await kernel.audit.link();
   const newest = (await kernel.heads.row(read, head.tenant_id)) ?? head;
-  return (await walkChain(read, kernel.heads, newest, () => null, head, purged)) ?? purged.missing();
+  return (await walkChain(read, kernel.heads, newest, () => null, { from: head, purged, signal })) ?? purged.missing();
 }
 
 /** Steps through the checkpoints while the chain is recomputed. */
@@ -121,10 +200,12 @@ class SignedPlaces {
   /** A checkpoint that is signed during the check may cover entries that the check does not read. */
   readonly #lastNumber: number;
   #rows: store.CheckpointRow[] = [];
-  checked = 0;
+  /** The number of the last checkpoint that was found in its place. */
+  checked: number;
   lastSeq = 0;
 
-  private constructor(db: Reader, tenantId: string, keys: PqcKeys, lastNumber: number) {
+  private constructor(db: Reader, tenantId: string, keys: PqcKeys, checked: number, lastNumber: number) {
+    this.checked = checked;
     this.#db = db;
     this.#tenantId = tenantId;
     this.#keys = keys;
@@ -132,9 +213,9 @@ class SignedPlaces {
   }
 
   /** Must be opened before the head is read, so that no checkpoint it loads covers more than the head does. */
-  static async open(db: Reader, tenantId: string, keys: PqcKeys): Promise<SignedPlaces> {
+  static async open(db: Reader, tenantId: string, keys: PqcKeys, checked: number): Promise<SignedPlaces> {
     const newest = await store.newestCheckpoint(db, tenantId);
-    const places = new SignedPlaces(db, tenantId, keys, newest?.checkpoint_no ?? 0);
+    const places = new SignedPlaces(db, tenantId, keys, checked, newest?.checkpoint_no ?? 0);
     await places.#fetch();
     return places;
   }

@@ -4,7 +4,7 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import { exporterRunner } from './exporter-runner.ts';
 import * as exporters from './service.ts';
-import { exporterStates } from './store.ts';
+import { exportedSeq, exporterStates } from './store.ts';
 
 export { EXPORTERS } from './store.ts';
 
@@ -50,6 +50,7 @@ export function exportersFeature(kernel: Kernel): Feature {
       testExporter: (ctx, { params }) => exporters.test(ctx, parts, params.exporter_id),
       replayExporter: (ctx, { params, body }) => exporters.replay(ctx, params.exporter_id, body),
     }),
+    provides: { exportedSeq },
     started: () => runner.start(),
     settled: () => runner.stop(),
   };

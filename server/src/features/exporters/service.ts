@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
+import { timeAt } from '../../kernel/audit/segment.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idAtTime, idForm, newId, timeOfId } from '../../kernel/platform/ids.ts';
+import { idAtTime, idForm, newId } from '../../kernel/platform/ids.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
@@ -292,7 +293,8 @@ async function toWire(db: Reader, row: store.ExporterRow, now: number): Promise<
     enabled: row.enabled === 1,
     cursor: progress.cursor_seq,
     lag_entries: lag,
-    lag_seconds: waiting === undefined ? 0 : Math.max(0, Math.round((now - timeOfId(waiting.id)) / 1000)),
+    lag_seconds:
+      waiting === undefined ? 0 : Math.max(0, Math.round((now - timeAt(waiting, progress.cursor_seq + 1)) / 1000)),
     delivered: progress.delivered,
     rejected: progress.rejected,
     skipped: progress.skipped,

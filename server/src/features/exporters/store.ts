@@ -245,6 +245,22 @@ export async function dueExporters(
   return query.execute();
 }
 
+/** The last entry that every enabled exporter of a tenant has delivered; infinity if it has none. */
+export async function exportedSeq(db: Reader, tenantId: string): Promise<number> {
+  const rows = await db
+    .selectFrom('exporters')
+    .innerJoin('exporter_progress as progress', (join) =>
+      join
+        .onRef('progress.tenant_id', '=', 'exporters.tenant_id')
+        .onRef('progress.exporter_id', '=', 'exporters.exporter_id'),
+    )
+    .select('progress.cursor_seq')
+    .where('exporters.tenant_id', '=', tenantId)
+    .where('exporters.enabled', '=', 1)
+    .execute();
+  return Math.min(Number.POSITIVE_INFINITY, ...rows.map(({ cursor_seq }) => Number(cursor_seq)));
+}
+
 export interface ExporterState extends Pick<ProgressRow, 'exporter_id' | 'delivered' | 'rejected' | 'skipped'> {
   lag: number;
 }

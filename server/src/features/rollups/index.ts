@@ -87,6 +87,12 @@ export async function rolledUpSince(db: Reader, tenantId: string): Promise<numbe
   return first_entry_at === null ? null : Number(first_entry_at);
 }
 
+/** The last entry that was counted; infinity before the first one is, because counting begins at the newest entries then. */
+async function countedSeq(db: Reader, tenantId: string): Promise<number> {
+  const progress = await store.findProgress(db, tenantId);
+  return progress === undefined ? Number.POSITIVE_INFINITY : Number(progress.cursor_seq);
+}
+
 const TENANTS_AT_ONCE = 100;
 
 export function rollupsFeature(kernel: Kernel): Feature {
@@ -116,6 +122,7 @@ export function rollupsFeature(kernel: Kernel): Feature {
         },
       },
     ],
+    provides: { countedSeq },
     started: () => worker.start(),
     settled: () => worker.stop(),
   };

@@ -1,4 +1,6 @@
 import type { Reader } from '../storage/database.ts';
+import { lastPrunedUpTo } from './archived-ranges.ts';
+import { hexOf } from './chain.ts';
 
 const HASH_BYTES = 32;
 
@@ -21,4 +23,12 @@ export async function lastEntryUpTo(
   const last = Math.min(seq, segment.first_seq + segment.hashes.length / HASH_BYTES - 1);
   const at = (last - segment.first_seq) * HASH_BYTES;
   return { seq: last, hash: Buffer.from(segment.hashes.subarray(at, at + HASH_BYTES)).toString('hex') };
+}
+
+/** The hash of the last entry whose number is not above `seq`, in hexadecimal, also if that entry was archived and pruned; null if there is none. */
+export async function hashUpTo(db: Reader, tenantId: string, seq: number): Promise<string | null> {
+  const stored = await lastEntryUpTo(db, tenantId, seq);
+  const pruned = await lastPrunedUpTo(db, tenantId, seq);
+  if (pruned !== undefined && pruned.last_seq > (stored?.seq ?? 0)) return hexOf(pruned.last_hash);
+  return stored?.hash ?? null;
 }

@@ -1,7 +1,8 @@
 import { yielder } from '../platform/yielding.ts';
 import type { Reader } from '../storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../storage/tables.ts';
-import { type BrokenLink, type ChainHead, GENESIS_HASH, hexOf, linkHash } from './chain.ts';
+import { type ArchiveRow, keptIn, prunedRangeAt } from './archived-ranges.ts';
+import { type BrokenLink, type ChainHead, GENESIS_HASH, HASH_BYTES, hexOf, linkHash } from './chain.ts';
 import type { Heads } from './heads.ts';
 import { PurgedEntries } from './purged-entries.ts';
 import { resumedAfter } from './restored-chain.ts';
@@ -11,7 +12,7 @@ import { hashAt, purgedBy, textsOf } from './segment.ts';
  * All segments that begin in one window of the chain are loaded by one statement, and a purge removes entries of one window only. A reader of the
  * chain therefore sees all of a purge or none of it, without holding a snapshot for minutes.
  */
-const WINDOW_ENTRIES = 2048;
+export const WINDOW_ENTRIES = 2048;
 
 /** Called for each entry with a correct hash, in chain order. It returns a description of what is wrong, or null. */
 export type Visit = (seq: number, hash: string, text: string) => Promise<string | null> | string | null;
@@ -35,29 +36,59 @@ export async function segmentsFrom(db: Reader, tenantId: string, fromSeq: number
   return next === 0 ? [] : linked.where('first_seq', '<', windowEnd(next)).execute();
 }
 
+export interface WalkOptions {
+  /** Only later entries are checked. */
+  from?: ChainHead;
+  /** With it, the caller itself checks the records of entries that were purged during the walk. */
+  purged?: PurgedEntries;
+  /** Gets each position before which no later purge and no later merge of segments reaches, so that another walk can begin there. */
+  onWindow?(position: { seq: number; hash: string }): void;
+  /** Gets each range that was archived and pruned, after `visit` was called for what was kept of it. */
+  onPruned?(range: ArchiveRow, kept: number): void;
+  /** The walk of a long log takes hours. It throws once this is aborted. */
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * Recomputes a chain from its first entry to the head as it was when the walk began. The head's MAC is checked too, because otherwise a log with
- * its end cut off would be a shorter, valid log. With `from`, only later entries are checked. With `purged`, the caller itself checks the records
- * of entries that were purged during the walk.
+ * its end cut off would be a shorter, valid log.
  */
 export async function walkChain(
   db: Reader,
   heads: Heads,
   head: Tables['audit_heads'],
   visit: Visit,
-  from: ChainHead = { seq: 0, hash: GENESIS_HASH },
-  purged?: PurgedEntries,
+  { from = { seq: 0, hash: GENESIS_HASH }, purged, onWindow, onPruned, signal }: WalkOptions = {},
 ): Promise<BrokenLink | null> {
   const removed = purged ?? new PurgedEntries();
   const yieldNow = yielder(head.tenant_id);
   let { seq } = from;
   let hash = hexOf(from.hash);
+  // Segments may have been merged since another walk ended here, so the next entry may be in the middle of one.
+  let begin = await beginOfSegment(db, head.tenant_id, seq + 1);
   while (seq < head.seq) {
-    const segments = await segmentsFrom(db, head.tenant_id, seq + 1);
-    for (const segment of segments) {
+    signal?.throwIfAborted();
+    if (begin === seq + 1) onWindow?.({ seq, hash });
+    const segments = await segmentsFrom(db, head.tenant_id, begin);
+    if (segments[0]?.first_seq !== begin) {
+      const range = await prunedRangeAt(db, head.tenant_id, seq + 1);
+      if (range !== null) {
+        const broken = await overPruned(db, range, hash, removed, visit);
+        if (broken !== null) return broken;
+        onPruned?.(range, keptIn(range).length);
+        seq = range.last_seq;
+        hash = hexOf(range.last_hash);
+        begin = seq + 1;
+        continue;
+      }
+    }
+    for (const [i, segment] of segments.entries()) {
       if (seq >= head.seq) break;
-      const texts = entryTexts(segment);
-      if (segment.first_seq !== seq + 1) {
+      // Only the first segment of the walk may have entries that are known. Others that overlap were not written by the service.
+      const known = i === 0 && segment.first_seq === begin ? seq + 1 - begin : 0;
+      if (known > 0 && hashAt(segment, seq) !== hash) return { seq, reason: 'the chain was rewritten' };
+      const texts = entryTexts(segment).slice(known);
+      if (Number(segment.first_seq) + known !== seq + 1) {
         if (!isRestoreAfter(seq, texts)) return { seq: seq + 1, reason: 'the entry is missing' };
         seq = Number(segment.first_seq) - 1;
       }
@@ -81,10 +112,56 @@ export async function walkChain(
       await yieldNow(texts.length);
     }
     if (segments.length === 0 && seq < head.seq) return { seq: seq + 1, reason: 'the entry is missing' };
+    begin = seq + 1;
   }
   if (hash !== hexOf(head.hash)) return { seq: head.seq, reason: 'the chain was rewritten' };
   if (!(await heads.hasItsMac(head))) return { seq: head.seq, reason: 'the head of the chain was rewritten' };
   return purged === undefined ? removed.missing() : null;
+}
+
+/** What was kept of a pruned range is visited instead of its entries, of which none may be left. */
+async function overPruned(
+  db: Reader,
+  range: ArchiveRow,
+  hash: string,
+  removed: PurgedEntries,
+  visit: Visit,
+): Promise<BrokenLink | null> {
+  const { tenant_id, first_seq, last_seq } = range;
+  if (hexOf(range.previous_hash) !== hash)
+    return { seq: first_seq, reason: 'other entries were archived from here on' };
+  const left = await db
+    .selectFrom('audit_segments')
+    .select('first_seq')
+    .where('tenant_id', '=', tenant_id)
+    .where('first_seq', '>=', first_seq)
+    .where('first_seq', '<=', last_seq)
+    .limit(1)
+    .executeTakeFirst();
+  if (left !== undefined) return { seq: Number(left.first_seq), reason: 'the entry was archived and pruned before' };
+  for (const [seq, entryHash, text] of keptIn(range)) {
+    const unlike = text === null ? null : removed.settle(text);
+    if (unlike !== null) return unlike;
+    const visited = visit(seq, entryHash, text ?? '');
+    const reason = visited instanceof Promise ? await visited : visited;
+    if (reason !== null) return { seq, reason };
+  }
+  return null;
+}
+
+/** Where the segment begins that contains this sequence number; the number itself if none does. */
+async function beginOfSegment(db: Reader, tenantId: string, seq: number): Promise<number> {
+  const segment = await db
+    .selectFrom('audit_segments')
+    .select(['first_seq', 'hashes'])
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '>=', 1)
+    .where('first_seq', '<', seq)
+    .orderBy('first_seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const first = Number(segment?.first_seq ?? seq);
+  return first + (segment?.hashes?.length ?? 0) / HASH_BYTES > seq ? first : seq;
 }
 
 /** Numbers may be skipped only before an entry which records that a backup was restored at that point. Its hash is checked like any other. */
@@ -93,7 +170,7 @@ function isRestoreAfter(seq: number, [first = '']: readonly string[]): boolean {
 }
 
 /** A segment that does not parse was changed too. It is returned as one empty text, which has no valid hash and so fails the check. */
-function entryTexts(segment: { entries: string }): string[] {
+function entryTexts(segment: AuditSegmentsTable): string[] {
   try {
     const texts = textsOf(segment);
     return texts.length > 0 ? texts : [''];

@@ -1,3 +1,5 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { timeOfId } from '../platform/ids.ts';
 import type { AuditSegmentsTable } from '../storage/tables.ts';
 import { HASH_BYTES, hexOf, type Links } from './chain.ts';
 import { type AuditEntry, entryOf, entryText } from './entry.ts';
@@ -48,8 +50,33 @@ export function segmentRow(tenantId: string, segment: NewSegment, links: Links |
     entries: segmentText(segment.texts),
     first_seq: links?.firstSeq ?? null,
     hashes: links?.hashes ?? null,
+    packed: null,
     ...NO_ORIGIN,
   };
+}
+
+/** A row that was edited must not make a reader allocate more than this. Segments with longer texts stay unpacked. */
+export const PACKED_TEXT_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Consecutive linked segments as one, compressed. `texts` are all their entries, and `hashes` the hashes of those. The last one's id is the latest. */
+export function packedRow(
+  last: AuditSegmentsTable,
+  firstSeq: number,
+  texts: readonly string[],
+  hashes: Uint8Array,
+): AuditSegmentsTable {
+  return { ...last, ...NO_ORIGIN, first_seq: firstSeq, hashes, ...storedTexts(texts, true) };
+}
+
+/** The columns that hold the texts of a segment. */
+function storedTexts(texts: readonly string[], isPacked: boolean): Pick<AuditSegmentsTable, 'entries' | 'packed'> {
+  const entries = segmentTextWithPurged(texts);
+  return isPacked ? { entries: '', packed: deflateRawSync(entries) } : { entries, packed: null };
+}
+
+/** The segment with these texts instead of its own, which may be purged ones. */
+export function withTexts(row: AuditSegmentsTable, texts: readonly string[]): AuditSegmentsTable {
+  return { ...row, ...storedTexts(texts, row.packed !== null) };
 }
 
 /** An entry with its sequence number and hash, if it is linked. */
@@ -73,6 +100,11 @@ export function entriesByPosition(row: AuditSegmentsTable): (StoredEntry | null)
         }
       : null,
   );
+}
+
+/** When the entry with this sequence number was recorded; if it is not in the segment, or purged, when the latest entry was. */
+export function timeAt(row: AuditSegmentsTable, seq: number): number {
+  return entriesByPosition(row)[seq - Number(row.first_seq)]?.at ?? timeOfId(row.id);
 }
 
 /** The hash at a sequence number, in hexadecimal; empty if the segment has none. */
@@ -116,9 +148,9 @@ export function segmentTextWithPurged(texts: readonly string[]): string {
  * Returns one item per entry. A forged row could claim any number of purged entries, so a row that claims more of them than it has hashes is
  * rejected.
  */
-function parseEntries({ entries, hashes }: StoredSegment): (unknown[] | { purged_by: string })[] {
+function parseEntries({ hashes, ...stored }: StoredSegment): (unknown[] | { purged_by: string })[] {
   let remaining = (hashes?.length ?? 0) / HASH_BYTES;
-  return (JSON.parse(entries) as (unknown[] | PurgedRun)[]).flatMap((part) => {
+  return (JSON.parse(segmentTextIn(stored)) as (unknown[] | PurgedRun)[]).flatMap((part) => {
     remaining -= Array.isArray(part) ? 1 : part.entries;
     if (Array.isArray(part)) return [part];
     const { purged_by, entries: count } = part;
@@ -128,4 +160,8 @@ function parseEntries({ entries, hashes }: StoredSegment): (unknown[] | { purged
   });
 }
 
-type StoredSegment = Pick<AuditSegmentsTable, 'entries'> & Partial<Pick<AuditSegmentsTable, 'hashes'>>;
+function segmentTextIn({ entries, packed = null }: StoredSegment): string {
+  return packed === null ? entries : inflateRawSync(packed, { maxOutputLength: PACKED_TEXT_BYTES_MAX }).toString();
+}
+
+type StoredSegment = Pick<AuditSegmentsTable, 'entries'> & Partial<Pick<AuditSegmentsTable, 'hashes' | 'packed'>>;

@@ -17,6 +17,8 @@ export type Job = KeepingJob | RemovingJob;
 interface Scheduled {
   name: string;
   intervalMs: number;
+  /** Set for a job that may take minutes or hours. Other jobs do not wait for it. */
+  isLong?: true;
 }
 
 export interface KeepingJob extends Scheduled {
@@ -59,7 +61,7 @@ export class JobRunner {
   readonly #metrics: Metrics;
   readonly #nodeId: string;
   readonly #stopping = new AbortController();
-  #loop: Promise<void> | undefined;
+  #loops: Promise<void>[] = [];
 
   constructor(parts: {
     database: Database;
@@ -80,18 +82,19 @@ export class JobRunner {
   }
 
   start(): void {
-    this.#loop = this.#run();
+    const { long = [], short = [] } = Object.groupBy(this.#jobs, ({ isLong }) => (isLong === true ? 'long' : 'short'));
+    this.#loops = [short, long].map((jobs) => this.#run(jobs));
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#loop;
+    await Promise.all(this.#loops);
   }
 
-  async #run(): Promise<void> {
+  async #run(jobs: readonly Job[]): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       try {
-        await this.runDue();
+        await this.runDue(jobs);
       } catch (error) {
         this.#log.warn({ err: error }, 'looking for due jobs failed; retrying');
       }
@@ -100,9 +103,9 @@ export class JobRunner {
   }
 
   /** Runs the jobs that are due and not leased by another node; returns their names. */
-  async runDue(): Promise<string[]> {
+  async runDue(jobs: readonly Job[] = this.#jobs): Promise<string[]> {
     const ran: string[] = [];
-    for (const job of this.#jobs) {
+    for (const job of jobs) {
       if (this.#stopping.signal.aborted) break;
       if (!(await this.#isDue(job))) continue;
       const run = await this.#prepare(job);

@@ -79,6 +79,18 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.registry],
   });
+  readonly logsInvalid = new Gauge({
+    name: 'cv_audit_logs_invalid',
+    help: 'Audit logs that failed verification, as the last run of the job verify-audit on this node found.',
+    aggregator: 'max',
+    registers: [this.registry],
+  });
+  readonly archiveFailing = new Gauge({
+    name: 'cv_audit_archive_failing',
+    help: '1 if the last run of the job archive-audit on this node could not archive every audit log; it is retried hourly.',
+    aggregator: 'max',
+    registers: [this.registry],
+  });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
     help: 'Rows refused because they were not written by the service or were changed outside it, by table.',

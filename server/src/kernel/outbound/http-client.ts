@@ -14,7 +14,7 @@ export interface OutgoingRequest {
   /** The tenant whose settings cause the call. */
   readonly owner: string;
   readonly url: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   /** The only certificate authorities trusted for this call, instead of the system's. */

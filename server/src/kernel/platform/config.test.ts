@@ -50,6 +50,7 @@ test('an empty environment is a complete configuration', () => {
     vaultRetentionDays: 30,
     outboundAllow: [],
     checkpointDir: null,
+    auditArchive: null,
     geoipFile: null,
     region: null,
     anomalyScanIntervalHours: 24,

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
 import { defaultPool } from '../storage/connection-shares.ts';
+import { type AuditArchiveConfig, archiveConflicts, auditArchiveOf } from './audit-archive-settings.ts';
 import { SECOND_MS } from './clock.ts';
 import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { hideSecrets } from './hidden-secrets.ts';
@@ -87,6 +88,8 @@ export interface Config {
   readonly outboundAllow: readonly string[];
   /** The folder to which each audit checkpoint is written as a file. */
   readonly checkpointDir: string | null;
+  /** Null if nothing is archived. */
+  readonly auditArchive: AuditArchiveConfig | null;
   /** Replaces the countries of addresses that come with the service. */
   readonly geoipFile: string | null;
   /** Null if the installation is not part of a group of regions. */
@@ -173,6 +176,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
   problems.push(...regionConflicts(given, values));
   problems.push(...saasConflicts(given, values));
   problems.push(...copilotConflicts(given, values));
+  problems.push(...archiveConflicts(given, values));
   problems.push(...observabilityConflicts(values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
@@ -274,6 +278,7 @@ function build(values: Values, changed: Record<string, string>): Config {
       vaultRetentionDays: values.CV_VAULT_RETENTION_DAYS,
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
       checkpointDir: values.CV_CHECKPOINT_DIR === null ? null : resolve(values.CV_CHECKPOINT_DIR),
+      auditArchive: auditArchiveOf(values),
       geoipFile: values.CV_GEOIP_FILE === null ? null : resolve(values.CV_GEOIP_FILE),
       region: regionOf(values),
       anomalyScanIntervalHours: values.ANOMALY_SCHEDULER_INTERVAL_HOURS,

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { CERTIFICATE_HEADERS } from '../http/forwarded-certificate.ts';
 import { CONNECTIONS_MIN } from '../storage/connection-shares.ts';
 import { parseDatabaseUrl, SERVERS_MAX } from '../storage/database-url.ts';
+import { AUDIT_ARCHIVE_SETTINGS } from './audit-archive-settings.ts';
 import { parseCidr } from './cidr.ts';
 import { COPILOT_SETTINGS } from './copilot-settings.ts';
 import { isHostName } from './host-name.ts';
@@ -291,6 +292,7 @@ export const SETTINGS = [
     doc: 'Existing folder, best on another machine’s disk, into which every signed checkpoint of the audit logs is written as a file.',
     secret: false,
   },
+  ...AUDIT_ARCHIVE_SETTINGS,
   {
     name: 'CV_GEOIP_FILE',
     kind: text,

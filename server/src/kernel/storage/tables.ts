@@ -22,6 +22,7 @@ export interface Tables {
   audit_heads: AuditHeadsTable;
   audit_nodes: AuditNodesTable;
   audit_journal: AuditJournalTable;
+  audit_archives: Authenticated<ArchivesTable>;
   idempotency_keys: IdempotencyKeysTable;
   rate_windows: RateWindowsTable;
   job_leases: JobLeasesTable;
@@ -110,8 +111,10 @@ export interface AuditSegmentsTable {
   tenant_id: string;
   /** The id of its latest entry, so that segments sort by time. */
   id: string;
-  /** JSON: a list of entries, each a list of its fields (audit/entry.ts). */
+  /** JSON: a list of entries, each a list of its fields (audit/entry.ts). Empty if the segment is packed. */
   entries: string;
+  /** The same JSON compressed, if the segment was compacted; else null. */
+  packed: Uint8Array | null;
   /** The sequence number of its first entry in the tenant's chain; null until it is linked, and `REFUSED` if it never will be. */
   first_seq: number | null;
   /** The hashes of the entries in order, 32 bytes each; null until it is linked. */
@@ -123,6 +126,33 @@ export interface AuditSegmentsTable {
   voids: string | null;
   mac: Uint8Array | null;
   mac_key_version: number | null;
+}
+
+/** A range of a tenant's chain that was written to the archive. */
+export interface ArchivesTable {
+  tenant_id: string;
+  /** Counted up from 1. */
+  archive_no: number;
+  first_seq: number;
+  last_seq: number;
+  /** Fewer than the numbers, if a restored chain skips some. */
+  entries: number;
+  /** The hashes before the first entry, and of the last one. */
+  previous_hash: Uint8Array;
+  last_hash: Uint8Array;
+  /** The times of the earliest and the latest entry. */
+  first_at: number;
+  last_at: number;
+  /** The name of the object in the archive, and the SHA-256 of its content. */
+  object: string;
+  digest: string;
+  archived_at: number;
+  /** When its segments were deleted here; null while they are here. */
+  pruned_at: number | null;
+  /** What stays of a pruned range (audit/archived-ranges.ts). */
+  kept: Uint8Array | null;
+  /** Until when the entries of a restored range stay. */
+  restored_until: number | null;
 }
 
 /** How far the segments of a node are linked into a tenant's chain. */

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { signedHeaders } from './aws-signature.ts';
+import { signedHeaders } from '../../../kernel/outbound/aws-signature.ts';
 import {
   at,
   type Conversation,

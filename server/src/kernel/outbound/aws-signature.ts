@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
 
 export interface SignedRequest {
-  readonly method: 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
 export interface AwsCredentials {
@@ -35,7 +35,7 @@ export function signedHeaders(
   const canonical = [
     method,
     // Outside S3, each segment of a path is encoded once more than in the URL.
-    pathname.split('/').map(encoded).join('/'),
+    service === 's3' ? pathname : pathname.split('/').map(encoded).join('/'),
     '',
     ...names.map((name) => `${name}:${all[name]?.trim()}`),
     '',
@@ -53,8 +53,8 @@ export function signedHeaders(
   };
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 function hmac(key: string | Buffer, text: string): Buffer {

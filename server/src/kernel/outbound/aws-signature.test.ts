@@ -46,3 +46,24 @@ test('requests are signed as the SDK of AWS signs them, for any model, body and 
     { numRuns: 100 },
   );
 });
+
+test('objects of S3 are signed as the SDK of AWS signs them, for any name and content', async () => {
+  const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,40}$/);
+  await fc.assert(
+    fc.asyncProperty(name, fc.uint8Array(), fc.constantFrom('GET', 'PUT'), async (key, body, method) => {
+      const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret of the test' };
+      const [hostname, path] = ['s3.eu-central-1.amazonaws.com', `/bucket/a/${key}`];
+      const headers = { 'if-none-match': '*' };
+      const request = { method, url: `https://${hostname}${path}`, headers, body } as const;
+      const place = { region: 'eu-central-1', service: 's3', now: NOW };
+      const own = signedHeaders(request, { ...credentials, sessionToken: null }, place);
+      const signer = new SignatureV4({ ...place, credentials, sha256: Sha256, uriEscapePath: false });
+      const theirs = await signer.sign(
+        { method, protocol: 'https:', hostname, path, query: {}, headers: { host: hostname, ...headers }, body },
+        { signingDate: new Date(NOW) },
+      );
+      assert.equal(own['authorization'], theirs.headers['authorization']);
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,62 @@
+import { link, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hexDigest } from './archive-object.ts';
+
+/** Where archive objects are stored. */
+export interface ArchiveTarget {
+  /** For messages; without credentials. */
+  readonly name: string;
+  /** Stores an object durably under a name that is not taken yet. Returns false, and changes nothing, if it is. */
+  write(name: string, object: Uint8Array): Promise<boolean>;
+  /** Null if there is no such object. */
+  read(name: string): Promise<Buffer | null>;
+}
+
+/** The archive did not do what was requested. The message contains no credentials. */
+export class ArchiveTargetError extends Error {}
+
+/** Objects as files of a folder. The service does not create the folder: a disk that is not mounted should show. */
+export class ArchiveFolder implements ArchiveTarget {
+  readonly name: string;
+
+  constructor(folder: string) {
+    this.name = folder;
+  }
+
+  /** The file appears under its name at once, complete and on disk. */
+  async write(name: string, object: Uint8Array): Promise<boolean> {
+    const unfinished = join(this.name, `.${name}.${hexDigest(object).slice(0, 12)}.tmp`);
+    try {
+      const file = await open(unfinished, 'w', 0o600);
+      try {
+        await file.writeFile(object);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      // Unlike a rename, a link never replaces a file.
+      await link(unfinished, join(this.name, name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+    const directory = await open(this.name, 'r');
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+    return true;
+  }
+
+  async read(name: string): Promise<Buffer | null> {
+    try {
+      return await readFile(join(this.name, name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { ArchiveBucket } from './archive-bucket.ts';
+import { ArchiveFolder, type ArchiveTarget } from './archive-folder.ts';
+import { archiveAuditJob } from './archiving.ts';
+import { type PruningParts, pruneAuditJob } from './pruning.ts';
+import type { VerificationParts } from './verification.ts';
+
+/** The archive that CV_AUDIT_ARCHIVE names; null if there is none. */
+export function archiveTargetOf({ config, http, clock, operatorTenantId: owner }: Kernel): ArchiveTarget | null {
+  const target = config.auditArchive?.target;
+  if (target === undefined) return null;
+  return 'folder' in target ? new ArchiveFolder(target.folder) : new ArchiveBucket(target, { http, clock, owner });
+}
+
+/** None without an archive: all entries then stay in the database. */
+export function archivingJobs(parts: VerificationParts, readUpTo: PruningParts['readUpTo']): Job[] {
+  const { auditArchive } = parts.kernel.config;
+  const target = archiveTargetOf(parts.kernel);
+  if (auditArchive === null || target === null) return [];
+  const { keepDays } = auditArchive;
+  return [archiveAuditJob({ ...parts, target }), pruneAuditJob({ ...parts, target, keepDays, readUpTo })];
+}
