@@ -2,6 +2,7 @@ import { auditSize } from './audit-size.ts';
 import { backups } from './backups.ts';
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
+import { commandLine } from './command-line.ts';
 import { encryption } from './encryption.ts';
 import { exporters } from './exporters.ts';
 import { fairness } from './fairness.ts';
@@ -63,6 +64,12 @@ export const PARTS: Part[] = [
     about: 'what the audit log of slow reads takes on disk, before and after compaction',
     minutes: 3,
     run: auditSize,
+  },
+  {
+    name: 'command-line',
+    about: 'what a command costs beside Node itself, and what coffer run adds',
+    minutes: 1,
+    run: commandLine,
   },
   { name: 'growth', about: 'the same requests to 8,000 and to 1,000,000 secrets', minutes: 8, run: growth },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },
