@@ -13,9 +13,20 @@ function programWith(name: string): Command {
     .description('The command line of Coffer, a secrets-management service.')
     .version(packageJson.version)
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     .configureHelp({ showGlobalOptions: name !== '' && name !== 'server' })
-    .showHelpAfterError('Run coffer --help for usage.')
+    .showHelpAfterError(`Run coffer ${name === '' ? '' : `${name} `}--help for usage.`)
     .addHelpText('after', name === '' ? HELP : '');
+}
+
+/** What was typed may be a value that does not belong there, so it is not repeated. */
+function usageError(text: string): string {
+  if (/too many arguments for 'list'/.test(text)) return 'error: unknown command\n';
+  const hint =
+    '\nA value is never an argument, because other users can see those: give it on standard input, or at the prompt.';
+  return text
+    .replace(/(too many arguments.*?but got \d+).*/s, `$1.${hint}\n`)
+    .replace(/(unknown option '--?[\w-]+)=.*'/s, "$1'");
 }
 
 const HELP = `

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Coffer } from '../../client/src/index.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { collect } from './options.ts';
 import { env, type Settings, vaultOf } from './settings.ts';
 import { type Variables, variablesOf } from './variables.ts';
 
@@ -17,7 +18,7 @@ export function addSelectionOptions(command: Command): Command {
     .option('--vault <name>', 'all secrets of this vault that you may read (COFFER_VAULT)')
     .option('--env <name>', 'what this composed environment has, inherited secrets included')
     .option('--prefix <path>', 'only secrets of the vault below this path; it is left out of the names')
-    .option('--only <names...>', 'only these variables; each of them must be there');
+    .option('--only <names>', 'only these variables, with commas between them; each must be there', collect);
 }
 
 /** What was chosen: an environment, or a vault with a prefix. */
@@ -33,7 +34,8 @@ export function selectionOf(settings: Settings, options: SelectionOptions): Sele
   const isVaultNamed = options.vault !== undefined || options.prefix !== undefined || env('COFFER_VAULT') !== undefined;
   if (environment !== undefined && !isVaultNamed) return { environment };
   const vault = vaultOf(settings, options.vault);
-  const isOfProject = vault === settings.project.vault;
+  // A vault that is named is meant as a whole.
+  const isOfProject = options.vault === undefined && env('COFFER_VAULT') === undefined;
   const prefix = options.prefix ?? (isOfProject ? settings.project.prefix : undefined) ?? '';
   return { vault, prefix: prefix.replace(/\/+$/, '') };
 }
@@ -52,7 +54,12 @@ export async function readVariables(
       : await ofVault(coffer, selection, call);
   if (only === undefined) return variables;
   const missing = only.filter((name) => !variables.has(name));
-  if (missing.length > 0) throw new CommandError(`Missing: ${missing.join(', ')}.`, EXIT.notFound);
+  if (missing.length > 0) {
+    throw new CommandError(
+      `Missing: ${missing.join(', ')}. There is ${[...variables.keys()].join(', ')}.`,
+      EXIT.notFound,
+    );
+  }
   return new Map([...variables].filter(([name]) => only.includes(name)));
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Auth, baseOf, Coffer } from '../../client/src/index.ts';
 import { identityFromFiles, nodeTransport, readCredential } from '../../client/src/node/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { CommandError, EXIT } from './failure.ts';
+import { CommandError, credential, EXIT } from './failure.ts';
 import type { GlobalOptions } from './global-options.ts';
 import { certificateFilesIn, machineAuth } from './machine-auth.ts';
 import { type Profile, readProfiles } from './profiles.ts';
@@ -48,6 +48,7 @@ export function settingsOf(command: Command): Settings {
     const url = wanted ?? profile?.url;
     if (url === undefined)
       throw new CommandError(`Set COFFER_URL: ${machine.source} alone does not say which service.`);
+    credential.source = machine.source;
     return { url, auth: machine.auth, caFile, project, source: machine.source };
   }
   if (profile === null) {

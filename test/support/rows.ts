@@ -3,8 +3,16 @@ import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
 import type { Kernel } from '../../server/src/kernel/platform/kernel.ts';
 import type { Database, Tx } from '../../server/src/kernel/storage/database.ts';
 
+/** Databases whose rows a test changed without a record in the log, which the service's own verification may notice. */
+const editedPastTheLog = new WeakSet<Database>();
+
+export function wasEditedPastTheLog(database: Database): boolean {
+  return editedPastTheLog.has(database);
+}
+
 /** Changes rows as the service does, with their MACs, but without a record in the log: for states that no request brings about. */
 export async function asTheService<T>(database: Database, act: (tx: Tx) => Promise<T>): Promise<T> {
+  editedPastTheLog.add(database);
   return database.transaction(async (tx) => {
     const result = await act(tx);
     await leaveUnrecorded(tx);
@@ -33,5 +41,6 @@ export type Unguarded = Kysely<any>;
 
 /** Edits rows as somebody does who can write to the database and has no key. */
 export function behindItsBack<T>(database: Database, act: (db: Unguarded) => Promise<T>): Promise<T> {
+  editedPastTheLog.add(database);
   return database.transaction((tx) => act(tx as unknown as Unguarded));
 }

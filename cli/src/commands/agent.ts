@@ -4,6 +4,7 @@ import { parseTemplate } from '../agent/rendering.ts';
 import { serveSocket } from '../agent/socket.ts';
 import { CommandError } from '../failure.ts';
 import { addGlobalOptions } from '../global-options.ts';
+import { collectWhole } from '../options.ts';
 import { note } from '../output.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, env, settingsOf } from '../settings.ts';
@@ -15,7 +16,11 @@ export function register(program: Command): void {
     .command('run [command] [args...]')
     .description('Render templates, run a command with secrets, and follow their changes');
   addGlobalOptions(addSelectionOptions(run))
-    .option('--template <source:target:mode...>', 'write a file from a template with references, mode 600 unless given')
+    .option(
+      '--template <source:target:mode>',
+      'write a file from a template with references, mode 600 unless given; several times',
+      collectWhole,
+    )
     .option('--socket <path>', 'serve programs of the same user by this socket, without a credential of their own')
     .option(
       '--on-change <what>',

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
+import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
 import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
@@ -16,8 +17,8 @@ export function register(program: Command): void {
     .command('create <name>')
     .description('Create a connection: a client id and secret, and a certificate, for one machine')
     .option('--vault <name>', 'the vault it may use (COFFER_VAULT, or that of the project)')
-    .option('--path <paths...>', 'only these paths; db/* is allowed')
-    .option('--ip <ranges...>', 'only from these addresses')
+    .option('--path <paths>', 'only these paths, with commas between them; db/* is allowed', collect)
+    .option('--ip <ranges>', 'only from these addresses', collect)
     .option('--mtls', 'it must show its certificate')
     .option('--out <folder>', 'write the credentials into files there that only you can read, instead of printing them')
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command))

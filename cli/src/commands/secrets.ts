@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CofferError, parseReference, valueAt } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
+import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
@@ -25,7 +26,7 @@ export function register(program: Command): void {
     .description('Write a value from standard input, or a prompt; it becomes a new version')
     .option('--type <type>', 'api_key, password, token, database, ssh_key, certificate, json or generic')
     .option('--description <text>', 'what it is')
-    .option('--tag <tags...>', 'words to find it by')
+    .option('--tag <tags>', 'words to find it by, with commas between them', collect)
     .option('--promote', 'allow a secret without an environment in a production vault')
     .option('--expect <version>', 'fail unless this is still the newest version (0: it must not exist)', numberOf)
     .action((path, options, command) => set(path, options, command));

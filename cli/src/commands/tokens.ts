@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CommandError } from '../failure.ts';
+import { collect } from '../options.ts';
 import { ago, note, printJson, printTable } from '../output.ts';
 import { clientOf, settingsOf, wantsJson } from '../settings.ts';
 
@@ -13,9 +14,9 @@ export function register(program: Command): void {
     .command('create <name>')
     .description('Create a token; it is printed once')
     .option('--days <number>', 'how long it is valid, at most 365', '30')
-    .option('--vault <names...>', 'only for these vaults')
-    .option('--action <actions...>', 'only for these actions, such as secrets:read')
-    .option('--ip <ranges...>', 'only from these addresses')
+    .option('--vault <names>', 'only for these vaults, with commas between them', collect)
+    .option('--action <actions>', 'only for these actions, such as secrets:read,secrets:list', collect)
+    .option('--ip <ranges>', 'only from these addresses', collect)
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
   tokens
     .command('revoke <token>')

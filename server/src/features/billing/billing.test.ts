@@ -266,7 +266,7 @@ onBothDatabases('billing', (database) => {
     await accepted(updated({ id, status: 'incomplete', tenant: tenant.id }));
     service.expectErrorLogs(/was not written by the service/);
     const change = `update subscriptions set status = 'active', plan = 'enterprise' where subscription_id = '${id}'`;
-    await service.app.kernel.database.transaction((tx) => tx.executeQuery(CompiledQuery.raw(change)));
+    await behindItsBack(service.app.kernel.database, (db) => db.executeQuery(CompiledQuery.raw(change)));
     const other = newStripeId('sub');
     await refused(
       sendEvent(service, updated({ id: other, status: 'active', tenant: tenant.id })),
@@ -286,7 +286,7 @@ onBothDatabases('billing', (database) => {
       await accepted(updated({ id, status: 'past_due', tenant: tenant.id }));
     for (const change of [`grace_until = ${now() + 900 * DAY_MS}`, 'grace_until = null', `status = 'active'`]) {
       const text = `update subscriptions set ${change} where subscription_id = '${eves}'`;
-      await service.app.kernel.database.transaction((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+      await behindItsBack(service.app.kernel.database, (db) => db.executeQuery(CompiledQuery.raw(text)));
       const reported = service.logs.length;
       service.expectErrorLogs(/was not written by the service/);
       service.clock.advance(2 * HOUR_MS);
