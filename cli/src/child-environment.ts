@@ -4,7 +4,7 @@ import { CommandError } from './failure.ts';
 import { note } from './output.ts';
 import { readVariables, type Selection } from './selection.ts';
 import type { Settings } from './settings.ts';
-import type { Variables } from './variables.ts';
+import { refuseLoading, type Variables } from './variables.ts';
 
 export interface EnvironmentOptions {
   only?: string[];
@@ -17,9 +17,7 @@ export interface EnvironmentOptions {
 /** What a program needs from its surroundings even with `--clean`. */
 const KEPT = ['PATH', 'HOME', 'TERM', 'LANG', 'TZ', 'USER', 'SHELL', 'SystemRoot'];
 /** Credentials of the command line: the command has its secrets, and does not need the key to all of them. */
-const OWN = /^COFFER_(TOKEN|CLIENT_SECRET|ID_TOKEN|CLIENT_ID|WORKLOAD_METHOD|CONNECTION)(_FILE)?$/;
-const LOADING =
-  /^(LD_.*|DYLD_.*|PATH|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|PS4|PROMPT_COMMAND|NODE_OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP)|PERL5(OPT|LIB|DB)|PERLLIB|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GCONV_PATH|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER)|EDITOR|VISUAL|PAGER)$/;
+const OWN = /^COFFER_(TOKEN|CLIENT_SECRET|ID_TOKEN|CLIENT_ID|CERT|KEY|WORKLOAD_\w+|CONNECTION)(_FILE)?$/;
 const REFERENCE = 'coffer://';
 
 /** The environment of the command: its surroundings with references filled in, and the secrets that were chosen. */
@@ -48,11 +46,7 @@ export function joined(
 ): ChildEnvironment {
   const environment = { ...own };
   for (const [name, value] of secrets) {
-    if (LOADING.test(name) && !only.includes(name)) {
-      throw new CommandError(
-        `${name} changes how programs are loaded. If that is meant, name it with --only; otherwise rename the secret.`,
-      );
-    }
+    refuseLoading(name, only);
     if (name.includes('=') || name.includes('\0') || value.includes('\0')) {
       throw new CommandError(
         `${name.replaceAll('\0', '')} cannot be in an environment: it has a character that none can have.`,
@@ -64,7 +58,7 @@ export function joined(
   return environment;
 }
 
-function surroundings(isClean: boolean): ChildEnvironment {
+export function surroundings(isClean: boolean): ChildEnvironment {
   const all = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return Object.fromEntries(all.filter(([name]) => (isClean ? KEPT.includes(name) : !OWN.test(name))));
 }
@@ -99,7 +93,7 @@ async function withOfflineCopy(
     const isUnreachable =
       error instanceof CofferError && (error.status === 0 || error.status >= 500) && error.code !== 'INVALID_ARGUMENT';
     // Whoever is refused has no right to the copy either.
-    if (error instanceof CofferError && (error.status === 401 || error.status === 403)) copy.remove();
+    if (error instanceof CofferError && [401, 403, 404].includes(error.status)) copy.remove();
     if (!isUnreachable) throw error;
     const kept = copy.read(hours);
     if (kept === null) throw error;

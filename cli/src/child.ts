@@ -4,12 +4,14 @@ import { constants as system } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { CommandError } from './failure.ts';
 
+const STOPPING: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']);
+
 export type ChildEnvironment = Record<string, string>;
 
 const EXIT_NOT_FOUND = 127;
 const EXIT_NOT_EXECUTABLE = 126;
 /** Signals that are meant for the command, not for this process. */
-export const FORWARDED: readonly NodeJS.Signals[] = [
+const FORWARDED: readonly NodeJS.Signals[] = [
   'SIGTERM',
   'SIGHUP',
   'SIGINT',
@@ -26,7 +28,12 @@ export const FORWARDED: readonly NodeJS.Signals[] = [
 export async function becomeChild(name: string, args: readonly string[], environment: ChildEnvironment): Promise<void> {
   const file = executable(name, environment['PATH'] ?? '');
   if (process.execve !== undefined && process.platform !== 'win32') {
-    process.execve(file, [name, ...args], environment);
+    restoreForSuccessor();
+    try {
+      process.execve(file, [name, ...args], environment);
+    } catch (error) {
+      throw cannotStart(name, (error as NodeJS.ErrnoException).code ?? 'unknown error');
+    }
   }
   process.exitCode = await startChild(name, args, environment).ended;
 }
@@ -34,6 +41,8 @@ export async function becomeChild(name: string, args: readonly string[], environ
 export interface Child {
   pid: number | undefined;
   kill(signal: NodeJS.Signals): void;
+  /** Whether this process was told to end while the command ran. */
+  isToldToStop(): boolean;
   /** Its exit code, or 128 and the number of the signal that ended it. */
   ended: Promise<number>;
 }
@@ -43,11 +52,15 @@ export function startChild(name: string, args: readonly string[], environment: C
   executable(name, environment['PATH'] ?? '');
   const isTerminal = process.stdin.isTTY === true;
   // Listened to before the child exists: it can send a signal before this process takes its next step.
+  let isToldToStop = false;
   const early: NodeJS.Signals[] = [];
   let pass = (signal: NodeJS.Signals) => void early.push(signal);
   const listeners = FORWARDED.map((signal) => {
     const isOfTerminal = signal === 'SIGINT' || signal === 'SIGQUIT' || signal === 'SIGWINCH';
-    const listen = () => (isTerminal && isOfTerminal ? undefined : pass(signal));
+    const listen = () => {
+      if (STOPPING.has(signal)) isToldToStop = true;
+      if (!(isTerminal && isOfTerminal)) pass(signal);
+    };
     process.on(signal, listen);
     return () => process.off(signal, listen);
   });
@@ -60,7 +73,22 @@ export function startChild(name: string, args: readonly string[], environment: C
   const ended = promise.finally(() => {
     for (const stop of listeners) stop();
   });
-  return { pid: child.pid, kill: (signal) => void child.kill(signal), ended };
+  return { pid: child.pid, kill: (signal) => void child.kill(signal), isToldToStop: () => isToldToStop, ended };
+}
+
+/**
+ * Node makes pipes non-blocking and ignores two signals, and both would be inherited: programs do not expect either, and would lose input and output.
+ */
+function restoreForSuccessor(): void {
+  for (const stream of [process.stdin, process.stdout, process.stderr]) {
+    const { _handle: handle } = stream as { _handle?: { setBlocking?(isBlocking: boolean): void } };
+    handle?.setBlocking?.(true);
+  }
+  for (const signal of ['SIGPIPE', 'SIGXFSZ'] as const) {
+    const listen = () => {};
+    process.on(signal, listen);
+    process.off(signal, listen);
+  }
 }
 
 /** Where a shell would find the command. */

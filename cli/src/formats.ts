@@ -11,8 +11,7 @@ export function formatted(variables: Variables, format: Exclude<Format, 'github-
     case 'json':
       return `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`;
     case 'yaml':
-      // A text of JSON is one of YAML.
-      return all.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join('');
+      return all.map(([key, value]) => `${yamlText(key)}: ${yamlText(value)}\n`).join('');
     case 'shell':
       return all.map(([key, value]) => `export ${variable(key)}=${shellQuoted(value)}\n`).join('');
     case 'dotenv':
@@ -49,6 +48,15 @@ function dotenvQuoted(name: string, value: string): string {
   );
 }
 
+/** A text of JSON is one of YAML, except for characters that YAML does not print. A name in quotes is never taken for `no` or `null`. */
+function yamlText(text: string): string {
+  const isUnprintable = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+  return JSON.stringify(text).replaceAll(
+    isUnprintable,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** Docker removes no quotes and knows no lines. */
 function oneLine(name: string, value: string): string {
   if (/[\r\n]/.test(value))
@@ -57,13 +65,18 @@ function oneLine(name: string, value: string): string {
 }
 
 function kubernetesSecret(all: readonly (readonly [string, string])[], name: string): string {
-  const lines = all.map(([key, value]) => `  ${key}: ${Buffer.from(value).toString('base64')}\n`);
-  return `apiVersion: v1\nkind: Secret\nmetadata:\n  name: ${JSON.stringify(name)}\ntype: Opaque\ndata:\n${lines.join('')}`;
+  const lines = all.map(([key, value]) => `  ${yamlText(key)}: ${Buffer.from(value).toString('base64')}\n`);
+  return `apiVersion: v1\nkind: Secret\nmetadata:\n  name: ${yamlText(name)}\ntype: Opaque\ndata:\n${lines.join('')}`;
 }
+
+/** Shorter lines would make every log unreadable, and are no secrets. */
+const MASKED_MIN = 4;
 
 /** What the runner replaces by *** in its log: each line by itself, since logs have lines. */
 export function githubMasks(variables: Variables): string {
-  const lines = [...variables.values()].flatMap((value) => value.split(/\r?\n/)).filter((line) => line.trim() !== '');
+  const lines = [...variables.values()]
+    .flatMap((value) => value.split(/\r?\n/))
+    .filter((line) => line.trim().length >= MASKED_MIN);
   return [...new Set(lines)]
     .map((line) => `::add-mask::${line.replaceAll('%', '%25').replaceAll('\r', '%0D')}\n`)
     .join('');

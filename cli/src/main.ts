@@ -75,9 +75,10 @@ function addSummaries(program: Command): void {
   }
 }
 
-// Whoever reads only the first lines, such as `head`, has all they want.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT.done);
+  // Whoever reads only the first lines, such as `head`, has all they want.
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  process.stderr.write(`Standard output cannot be written (${error.code}).\n`);
+  process.exit(EXIT.local);
 });
 await main(process.argv.slice(2));

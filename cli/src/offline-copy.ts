@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../client/src/node/index.ts';
+import { CommandError } from './failure.ts';
 import { configFolder } from './profiles.ts';
 import type { Selection } from './selection.ts';
 import type { Settings } from './settings.ts';
@@ -71,6 +72,7 @@ function credentialOf(auth: Settings['auth']): string {
   if (typeof part === 'string') return part;
   const text = part?.();
   // Workloads and CI jobs have another credential each time, and no trains.
-  if (typeof text !== 'string') throw new Error('an offline copy needs a token or a client secret');
+  if (typeof text !== 'string')
+    throw new CommandError('--offline needs a token or a client secret, whose key it can use.');
   return text;
 }

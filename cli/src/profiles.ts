@@ -39,7 +39,10 @@ export function readProfiles(): Profiles {
   }
   try {
     const { current, profiles } = JSON.parse(text) as Profiles;
-    if (typeof current === 'string' && typeof profiles === 'object') return { current, profiles };
+    // Without a prototype, so that no name is there that nobody chose.
+    if (typeof current === 'string' && typeof profiles === 'object') {
+      return { current, profiles: Object.assign(Object.create(null), profiles) };
+    }
   } catch {
     // Told below.
   }

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { printable } from './printable.ts';
 import { formatProject, parseProject } from './project.ts';
+
+const text = fc
+  .string({ minLength: 1, unit: 'grapheme' })
+  .filter((one) => printable(one) === one && !/[\n\t]/.test(one));
 
 test('what is written is read back', () => {
   fc.assert(
@@ -9,9 +14,9 @@ test('what is written is read back', () => {
       fc.record(
         {
           url: fc.webUrl(),
-          vault: fc.string({ minLength: 1, unit: 'grapheme' }),
-          environment: fc.string({ minLength: 1, unit: 'grapheme' }),
-          prefix: fc.string({ minLength: 1, unit: 'grapheme' }),
+          vault: text,
+          environment: text,
+          prefix: text,
         },
         { requiredKeys: [] },
       ),
@@ -40,6 +45,8 @@ test('what it does not understand is refused with its line, never guessed', () =
     'vault: a: b',
     'Vault: a',
     'vault a',
+    'vault: "a\\u001b[2Kb"',
+    'vault: "a\\nb"',
   ]) {
     assert.throws(() => parseProject(`# first\n${text}`, 'here/.coffer.yaml'), /here\/\.coffer\.yaml, line 2/, text);
   }

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CommandError } from './failure.ts';
+import { printable } from './printable.ts';
 
 /** What `.coffer.yaml` can say. It is committed with a project, so it never has a secret. */
 export interface Project {
@@ -13,15 +14,27 @@ export interface Project {
 }
 
 export const PROJECT_FILE = '.coffer.yaml';
+const BYTES_MAX = 64 * 1024;
 const KEYS = ['url', 'vault', 'environment', 'prefix'] as const satisfies readonly (keyof Project)[];
 
 /** The nearest file from the working directory upwards, or nothing. */
 export function findProject(from: string = process.cwd()): { file: string; project: Project } | null {
   for (let folder = from; ; folder = dirname(folder)) {
     const file = join(folder, PROJECT_FILE);
-    if (existsSync(file)) return { file, project: parseProject(readFileSync(file, 'utf8'), file) };
+    if (isOwnFile(file)) return { file, project: parseProject(readFileSync(file, 'utf8'), file) };
     if (dirname(folder) === folder) return null;
   }
+}
+
+/** Somebody else's file in a folder above, such as /tmp, must not decide where secrets come from. */
+function isOwnFile(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || !found.isFile()) return false;
+  const isOwn = process.getuid === undefined || found.uid === process.getuid() || found.uid === 0;
+  if (!isOwn || found.size > BYTES_MAX) {
+    throw new CommandError(`${file} is not yours, or too large. Remove it, or make it yours if you trust it.`);
+  }
+  return true;
 }
 
 /** The file is a flat map of texts, which is all of YAML that it needs. */
@@ -32,7 +45,7 @@ export function parseProject(text: string, file: string): Project {
     const { key, value } = /^(?<key>[a-z_]+):\s+(?<value>.*?)\s*$/.exec(line)?.groups ?? {};
     const known = KEYS.find((one) => one === key);
     const plain = value === undefined ? null : scalarOf(value);
-    if (known === undefined || plain === null || plain === '') {
+    if (known === undefined || plain === null || plain === '' || printable(plain) !== plain || /[\n\t]/.test(plain)) {
       throw new CommandError(`${file}, line ${i + 1}: expected one of ${KEYS.join(', ')}, as in "vault: shop".`);
     }
     project[known] = plain;

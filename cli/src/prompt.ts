@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { CommandError } from './failure.ts';
+import { printable } from './printable.ts';
 
+const EXIT_INTERRUPTED = 130;
 const STDIN_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Everything on standard input, as text. */
@@ -11,18 +14,27 @@ export async function readStandardInput(): Promise<string> {
     if (total > STDIN_BYTES_MAX) throw new CommandError('Standard input is larger than 8 MiB.');
     chunks.push(chunk as Buffer);
   }
-  const bytes = Buffer.concat(chunks);
+  return utf8(Buffer.concat(chunks), 'Standard input');
+}
+
+/** The text of a file; one that is no text is refused rather than changed. */
+export function readTextFile(file: string): string {
+  return utf8(readFileSync(file), file);
+}
+
+function utf8(bytes: Buffer, name: string): string {
   const text = bytes.toString('utf8');
-  if (!Buffer.from(text, 'utf8').equals(bytes)) {
-    throw new CommandError('Standard input is not UTF-8 text. Encode it first, for example with base64.');
-  }
-  return text;
+  if (Buffer.from(text, 'utf8').equals(bytes)) return text;
+  throw new CommandError(`${name} is not UTF-8 text. Encode it first, for example with base64.`);
 }
 
 /** A value from standard input without the line break at its end, or typed without being shown. */
-export async function readSecretInput(question: string): Promise<string> {
-  if (process.stdin.isTTY === true) return askHidden(question);
-  return (await readStandardInput()).replace(/\r?\n$/, '');
+export async function readSecretInput(question: string, mayBeEmpty = false): Promise<string> {
+  const isTyped = process.stdin.isTTY === true;
+  const value = isTyped ? await askHidden(question) : (await readStandardInput()).replace(/\r?\n$/, '');
+  // A program that failed before a pipe leaves nothing, which would empty a secret.
+  if (value === '' && !mayBeEmpty) throw new CommandError('There is nothing on standard input: nothing was changed.');
+  return value;
 }
 
 export function isInteractive(): boolean {
@@ -34,11 +46,22 @@ export async function ask(question: string, fallback = ''): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const readline = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await readline.question(fallback === '' ? `${question}: ` : `${question} [${fallback}]: `);
+    const answer = await readline.question(inOneLine(fallback === '' ? question : `${question} [${fallback}]`));
     return answer.trim() || fallback;
+  } catch (error) {
+    throw (error as Error).name === 'AbortError' ? cancelled() : error;
   } finally {
     readline.close();
   }
+}
+
+/** Names in a question come from other people, and must not be able to write over it. */
+function inOneLine(question: string): string {
+  return `${printable(question).replaceAll(/[\n\t]/g, ' ')}: `;
+}
+
+function cancelled(): CommandError {
+  return new CommandError('', EXIT_INTERRUPTED);
 }
 
 export async function confirm(question: string): Promise<boolean> {
@@ -51,14 +74,17 @@ export async function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process;
   // The terminal must not show what is typed from the moment somebody is asked.
   stdin.setRawMode(true);
-  stderr.write(`${question}: `);
+  stderr.write(inOneLine(question));
   stdin.setEncoding('utf8');
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let typed = '';
   const listen = (keys: string) => {
+    // What an arrow key or the like sends is not part of a value.
+    if (keys.startsWith('\u001b')) return;
     for (const key of keys) {
-      if (key === '\r' || key === '\n' || key === '\u0004') return resolve(typed);
-      if (key === '\u0003') return reject(new CommandError('', 130));
+      if (key === '\r' || key === '\n') return resolve(typed);
+      if (key === '\u0003' || (key === '\u0004' && typed === '')) return reject(cancelled());
+      if (key === '\u0004') return resolve(typed);
       if (key === '\u007f' || key === '\b') typed = [...typed].slice(0, -1).join('');
       else if (key === '\u0015') typed = '';
       else typed += key;

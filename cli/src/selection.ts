@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Coffer } from '../../client/src/index.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { collect } from './options.ts';
-import { env, type Settings, vaultOf } from './settings.ts';
+import { env, prefixOf, type Settings, vaultOf } from './settings.ts';
 import { type Variables, variablesOf } from './variables.ts';
 
 /** Which secrets a command works with. */
@@ -26,6 +26,7 @@ export type Selection = { environment: string } | { vault: string; prefix: strin
 
 /** By options first, then by the environment and the project. */
 export function selectionOf(settings: Settings, options: SelectionOptions): Selection {
+  refuseCertificateAlone(settings);
   if (options.env !== undefined && (options.vault !== undefined || options.prefix !== undefined)) {
     throw new CommandError('Give --env, or --vault with --prefix, not both.');
   }
@@ -34,10 +35,15 @@ export function selectionOf(settings: Settings, options: SelectionOptions): Sele
   const isVaultNamed = options.vault !== undefined || options.prefix !== undefined || env('COFFER_VAULT') !== undefined;
   if (environment !== undefined && !isVaultNamed) return { environment };
   const vault = vaultOf(settings, options.vault);
-  // A vault that is named is meant as a whole.
-  const isOfProject = options.vault === undefined && env('COFFER_VAULT') === undefined;
-  const prefix = options.prefix ?? (isOfProject ? settings.project.prefix : undefined) ?? '';
-  return { vault, prefix: prefix.replace(/\/+$/, '') };
+  return { vault, prefix: (options.prefix ?? prefixOf(settings, options)).replace(/\/+$/, '') };
+}
+
+/** A certificate alone opens single secrets by their paths; lists and everything else need the client secret as well. */
+export function refuseCertificateAlone({ auth }: Settings): void {
+  if (!('certificate' in auth)) return;
+  throw new CommandError(
+    'A certificate alone reads single secrets (coffer secrets get, coffer inject). Set COFFER_CLIENT_SECRET_FILE too.',
+  );
 }
 
 /** Reads what was chosen. Nothing is left out silently: a value that cannot be had is a failure. */

@@ -39,10 +39,11 @@ export function settingsOf(command: Command): Settings {
 
   const machine = machineAuth(process.env);
   if (machine !== null) {
-    const isFromProject = given === undefined && project.url !== undefined && profile === null;
+    const isFromProject =
+      given === undefined && project.url !== undefined && wanted !== profiles[chosen ?? current]?.url;
     if (isFromProject) {
       throw new CommandError(
-        `${file} names ${project.url}, which you have never logged in to. If the credential in ${machine.source} belongs to it, set COFFER_URL too.`,
+        `${file} names ${project.url}, which may not be where the credential in ${machine.source} belongs. If it does, set COFFER_URL too.`,
       );
     }
     const url = wanted ?? profile?.url;
@@ -61,7 +62,7 @@ export function settingsOf(command: Command): Settings {
   if (profile.expires_at !== undefined && Date.parse(profile.expires_at) < Date.now()) {
     throw new CommandError('Your session has ended. Log in again: coffer login', EXIT.refused);
   }
-  return { url: profile.url, auth: { token: profile.token }, caFile, project, source: 'the profile' };
+  return { url: profile.url, auth: { token: profile.token }, caFile, project, source: PROFILE };
 }
 
 /** The profile that is named, or the one for the service that is meant, or the current one. */
@@ -88,6 +89,8 @@ export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<GlobalOptions>().json === true;
 }
 
+export const PROFILE = 'the profile';
+
 /** An empty variable counts as none. */
 export function env(name: string): string | undefined {
   return process.env[name] || undefined;
@@ -106,4 +109,10 @@ export function vaultOf(settings: Settings, option: string | undefined): string 
   if (vault === undefined)
     throw new CommandError('Which vault? Give --vault NAME, or choose one for the project: coffer init');
   return vault;
+}
+
+/** The part of the vault that the project uses, where no vault was named: one that is named is meant as a whole. */
+export function prefixOf({ project }: Settings, { vault }: { vault?: string }): string {
+  const isOfProject = vault === undefined && env('COFFER_VAULT') === undefined;
+  return (isOfProject ? (project.prefix ?? '') : '').replace(/\/+$/, '');
 }

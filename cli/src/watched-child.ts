@@ -33,8 +33,9 @@ export async function runWatched(
     note('A secret has changed: starting the command again.');
     child.kill('SIGTERM');
     const forced = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-    await child.ended;
+    const code = await child.ended;
     clearTimeout(forced);
+    if (child.isToldToStop()) return code;
     ({ versions, environment } = outcome);
   }
 }

@@ -63,7 +63,11 @@ export class Authenticator {
     if ('clientId' in this.#auth) {
       const { clientId, clientSecret } = this.#auth;
       const secret = typeof clientSecret === 'string' ? clientSecret : await clientSecret();
-      return { 'x-client-id': clientId, 'x-client-secret': secret, ...(await this.#proof(request, null)) };
+      const own = {
+        'x-client-id': headerSafe(clientId, 'client id'),
+        'x-client-secret': headerSafe(secret, 'client secret'),
+      };
+      return { ...own, ...(await this.#proof(request, null)) };
     }
     if ('certificate' in this.#auth || 'anonymous' in this.#auth) return this.#proof(request, null);
     const token = await this.#token();
@@ -83,17 +87,20 @@ export class Authenticator {
   async #token(): Promise<string> {
     if (this.#session !== null) return this.#session.get();
     const { token } = this.#auth as Extract<Auth, { token: unknown }>;
-    const present = (typeof token === 'string' ? token : await token()).trim();
-    // A line break would end the header.
-    if (!/^[\x21-\x7e]+$/.test(present)) {
-      throw new CofferError('The token is empty or has characters that no token has.', { code: 'INVALID_ARGUMENT' });
-    }
-    return present;
+    return headerSafe(typeof token === 'string' ? token : await token(), 'token');
   }
 
   async #proof(request: { method: string; url: string }, token: string | null): Promise<Record<string, string>> {
     return this.#prover === null ? {} : { dpop: await this.#prover.proof(request, token) };
   }
+}
+
+/** A line break would end the header, and what the runtime says of one quotes it. */
+function headerSafe(text: string, what: string): string {
+  const trimmed = String(text).trim();
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  const message = `The ${what} is empty or has characters that none has.`;
+  throw new CofferError(message, { code: 'INVALID_ARGUMENT' });
 }
 
 type Proof = (request: { method: string; url: string }) => Promise<Record<string, string>>;

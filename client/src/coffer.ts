@@ -1,6 +1,8 @@
 import { Audit } from './audit.ts';
+import type { Auth } from './auth.ts';
 import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
 import { Environments } from './environments.ts';
+import { CofferError } from './errors.ts';
 import { type PagedRoute, pages } from './pages.ts';
 import { type CacheOptions, ReadCache } from './read-cache.ts';
 import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
@@ -10,7 +12,11 @@ import { Vaults } from './vaults.ts';
 import type { SecretLocation, VersionStore } from './version-store.ts';
 import type { ZeroKnowledgeSecret } from './zero-knowledge.ts';
 
-export interface CofferOptions extends ConnectionOptions {
+export interface CofferOptions extends Omit<ConnectionOptions, 'url' | 'auth'> {
+  /** COFFER_URL unless given, where there is an environment. */
+  url?: string;
+  /** A token in COFFER_TOKEN unless given. */
+  auth?: Auth;
   /** Off unless given. */
   cache?: CacheOptions;
   /** Remembers the newest versions of zero-knowledge secrets; in memory unless given. */
@@ -26,10 +32,15 @@ export class Coffer {
   readonly #connection: Connection;
   #zeroKnowledgeVersions: VersionStore | null;
 
-  constructor({ cache, zeroKnowledgeVersions, ...options }: CofferOptions) {
-    const connection = new Connection(options);
-    const byCertificate = 'certificate' in options.auth ? options.auth.certificate.clientId : null;
-    this.secrets = new Secrets(connection, cache === undefined ? null : new ReadCache<Secret>(cache), byCertificate);
+  constructor({ cache, zeroKnowledgeVersions, url, auth, ...options }: CofferOptions = {}) {
+    const given = { url: url ?? fromEnvironment('COFFER_URL', 'url'), auth: auth ?? tokenFromEnvironment() };
+    const connection = new Connection({ ...options, ...given });
+    const byCertificate = 'certificate' in given.auth ? given.auth.certificate.clientId : null;
+    this.secrets = new Secrets(
+      connection,
+      cache === undefined ? null : new ReadCache<Secret>(cache, ({ value }) => value.length),
+      byCertificate,
+    );
     this.vaults = new Vaults(connection);
     this.environments = new Environments(connection);
     this.audit = new Audit(connection);
@@ -101,4 +112,17 @@ export class Coffer {
     this.#zeroKnowledgeVersions ??= new InProcessVersionStore();
     return new ZeroKnowledgeClient(secret, { versions: this.#zeroKnowledgeVersions });
   }
+}
+
+function fromEnvironment(name: string, option: string): string {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  const value = process?.env?.[name];
+  if (value === undefined || value === '') {
+    throw new CofferError(`Give ${option}, or set ${name}.`, { code: 'INVALID_ARGUMENT' });
+  }
+  return value;
+}
+
+function tokenFromEnvironment(): Auth {
+  return { token: fromEnvironment('COFFER_TOKEN', 'auth') };
 }

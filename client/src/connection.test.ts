@@ -197,16 +197,40 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
     });
 
     test('nobody there is NO_ANSWER with what the system says', async () => {
-      const client = coffer('http://127.0.0.1:1', { attempts: 1 });
-      await assert.rejects(client.vaults.get('v'), { code: 'NO_ANSWER', message: /ECONNREFUSED|bad port/ });
+      const { url } = await behaving(page);
+      servers.at(-1)?.close();
+      const client = coffer(url, { attempts: 1 });
+      await assert.rejects(client.vaults.get('v'), {
+        code: 'NO_ANSWER',
+        message: `${url} cannot be reached (ECONNREFUSED). Check the URL and the network.`,
+      });
     });
 
     test('a path and a query are encoded, and an empty part is refused before anything is sent', async () => {
       const { url, heard } = await behaving(done);
       await coffer(`${url}/below`).secrets.get('v', 'db/pass+word@1', { version: 3 });
       assert.equal(heard[0]?.url, '/below/v1/vaults/v/secrets/db%2Fpass%2Bword%401?version=3');
-      await assert.rejects(coffer(url).secrets.get('', 'a'), TypeError);
+      for (const path of ['', '.', '..']) await assert.rejects(coffer(url).secrets.get('v', path), TypeError);
       assert.equal(heard.length, 1);
+    });
+
+    test('a list that never ends, or turns in a circle, is told', async () => {
+      const { url } = await behaving(answer(200, { vaults: [], next_cursor: 'again' }));
+      await assert.rejects(listed(coffer(url)), { code: 'UNEXPECTED_ANSWER' });
+      const endless = await behaving(answer(200, { vaults: [] }));
+      await listed(coffer(endless.url));
+      assert.equal(endless.heard.length, 1);
+    });
+
+    test('a client secret that cannot be in a header is refused, and not quoted', async () => {
+      const { url, heard } = await behaving(page);
+      const client = coffer(url, { auth: { clientId: 'id', clientSecret: 'hunter2\nline' } });
+      await assert.rejects(
+        listed(client),
+        (error: { code?: string; message: string }) =>
+          error.code === 'INVALID_ARGUMENT' && !error.message.includes('hunter2'),
+      );
+      assert.equal(heard.length, 0);
     });
 
     test('a token that cannot be in a header is refused before anything is sent', async () => {

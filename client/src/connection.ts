@@ -51,20 +51,14 @@ export class Connection {
     this.#userAgent = userAgent ?? null;
     this.#authenticator = new Authenticator(auth, async (route, input, authorize) => {
       const response = await this.#send(route, input, { isRead: true }, authorize);
-      return { data: JSON.parse(response.text), date: response.date };
+      return { data: parsed(response.text), date: response.date };
     });
   }
 
   async call<R extends Route>(route: R, input: RouteInput<R>, options: CallOptions = {}): Promise<RouteOutput<R>> {
     const { text } = await this.text(route, input as AnyInput, options);
     if (text === '') return undefined as RouteOutput<R>;
-    try {
-      return JSON.parse(text) as RouteOutput<R>;
-    } catch {
-      throw new CofferError('The answer is not JSON. Check the URL and what is in between.', {
-        code: 'UNEXPECTED_ANSWER',
-      });
-    }
+    return parsed(text) as RouteOutput<R>;
   }
 
   /** The answer as it came, for routes that do not answer JSON. */
@@ -134,8 +128,20 @@ export class Connection {
       if (status >= 200 && status < 300) return { text, status, date: headers.get('date') };
       return { error: refusalOf(status, (name) => headers.get(name), text), nonce: headers.get('dpop-nonce') };
     } catch (error) {
-      return { error: error instanceof CofferError ? error : noAnswer(error, signal), nonce: null };
+      return {
+        error: error instanceof CofferError ? error : noAnswer(error, signal, this.#regions[0] ?? ''),
+        nonce: null,
+      };
     }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const message = 'The answer is not JSON. Check the URL and what is in between.';
+    throw new CofferError(message, { code: 'UNEXPECTED_ANSWER' });
   }
 }
 
@@ -152,12 +158,12 @@ interface Failed {
   nonce: string | null;
 }
 
-function noAnswer(cause: unknown, signal: AbortSignal): CofferError {
+function noAnswer(cause: unknown, signal: AbortSignal, url: string): CofferError {
   if (signal.aborted && (signal.reason as Error)?.name === 'TimeoutError') {
-    const message = 'The service did not answer in time. Whether a change was made is not known.';
+    const message = `${url} did not answer in time. Whether a change was made is not known.`;
     return new CofferError(message, { code: 'TIMED_OUT', cause });
   }
-  const message = `The service cannot be reached${reasonOf(cause)}. Check the URL and the network.`;
+  const message = `${url} cannot be reached${reasonOf(cause)}. Check the URL and the network.`;
   return new CofferError(message, { code: 'NO_ANSWER', cause });
 }
 
@@ -196,13 +202,11 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** What the system or the runtime says of a failed connection, such as ECONNREFUSED. */
+/** The system's code for a failed connection, such as ECONNREFUSED. The texts of runtimes may quote what was sent. */
 function reasonOf(error: unknown): string {
-  let last: Error | null = null;
   for (let one = error; one instanceof Error; one = one.cause) {
     const { code } = one as { code?: unknown };
     if (typeof code === 'string') return ` (${code})`;
-    last = one;
   }
-  return last === null ? '' : ` (${last.message})`;
+  return '';
 }

@@ -1,6 +1,7 @@
 import type { CallOptions, Connection } from './connection.ts';
 import { CofferError } from './errors.ts';
 import { pages } from './pages.ts';
+import { redacted } from './redacted.ts';
 import type { Schemas } from './routes.ts';
 
 export class Environments {
@@ -18,11 +19,15 @@ export class Environments {
   async compose(environment: string | number, options: CallOptions & { resolve?: boolean } = {}) {
     const { resolve = true, ...call } = options;
     const environment_id = await this.#numberOf(environment, call);
-    return this.#connection.call(
+    const composed = await this.#connection.call(
       'GET /environments/{environment_id}/compose',
       { path: { environment_id }, query: { resolve } },
       call,
     );
+    const entries = Object.entries(composed.effective).map(
+      ([name, { value, ...facts }]) => [name, redacted(facts, value)] as const,
+    );
+    return { ...composed, effective: Object.fromEntries(entries) };
   }
 
   async #numberOf(environment: string | number, options: CallOptions): Promise<string> {

@@ -50,6 +50,12 @@ export class CofferError extends Error {
     this.details = details;
     this.retryAfterSeconds = retryAfterSeconds;
   }
+
+  /** The same failure, saying what it is about. */
+  about(what: string): CofferError {
+    const { code, status, requestId, details, retryAfterSeconds, cause } = this;
+    return new CofferError(`${what}: ${this.message}`, { code, status, requestId, details, retryAfterSeconds, cause });
+  }
 }
 
 const KNOWN: ReadonlySet<string> = new Set(ERROR_CODES);

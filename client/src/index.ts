@@ -9,5 +9,5 @@ export { parseReference, REFERENCES_IN_TEXT, type Reference, valueAt } from './r
 export { baseOf } from './regions.ts';
 export type { Route, RouteInput, RouteOutput, Schemas } from './routes.ts';
 export { Secret } from './secret.ts';
-export type { ListOptions, SecretChange, SetOptions, WatchOptions } from './secrets.ts';
+export type { ListOptions, ReadSecret, SecretChange, SetOptions, WatchOptions } from './secrets.ts';
 export { fetchTransport, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';

@@ -1,4 +1,5 @@
 import type { CallOptions, Connection } from './connection.ts';
+import { CofferError } from './errors.ts';
 import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
 
 /** The routes that answer page by page. */
@@ -17,6 +18,10 @@ export async function* pages<R extends PagedRoute>(
     const asked = { ...input, ...(query !== undefined && { query }) } as RouteInput<R>;
     const page: RouteOutput<R> = await connection.call(route, asked, options);
     yield page;
-    cursor = (page as { next_cursor: string | null }).next_cursor;
+    const next: string | null = (page as { next_cursor?: string | null }).next_cursor ?? null;
+    if (next !== null && next === cursor) {
+      throw new CofferError('The service repeats a page.', { code: 'UNEXPECTED_ANSWER' });
+    }
+    cursor = next;
   } while (cursor !== null);
 }

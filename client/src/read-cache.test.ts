@@ -6,7 +6,11 @@ import { type CacheOptions, ReadCache } from './read-cache.ts';
 /** A cache with a clock that the test moves, before a service that answers or fails as told. */
 function cached(options: CacheOptions) {
   const state = { now: 0, reads: 0, failure: null as [CofferErrorCode, number] | null };
-  const cache = new ReadCache<string>(options, () => state.now);
+  const cache = new ReadCache<string>(
+    options,
+    (value) => value.length,
+    () => state.now,
+  );
   const get = (key = 'v/a?') =>
     cache.get(key, async () => {
       state.reads++;
@@ -77,4 +81,26 @@ test('it is bounded: the one not used for longest leaves, and a change forgets',
   cache.forget('v/b?');
   await get('v/b?');
   assert.equal(state.reads, 5);
+});
+
+test('a credential that is not valid any more ends the right to everything that was kept', async () => {
+  const { state, get } = cached({ maxAgeMs: 1000, staleIfErrorMs: 60_000 });
+  await get('v/a?');
+  await get('v/b?');
+  state.now = 1000;
+  state.failure = ['INVALID_TOKEN', 401];
+  await assert.rejects(get('v/a?'), { status: 401 });
+  state.failure = ['NO_ANSWER', 0];
+  await assert.rejects(get('v/b?'), { code: 'NO_ANSWER' });
+});
+
+test('it is bounded by size too', async () => {
+  const cache = new ReadCache<string>({ maxAgeMs: 1000 }, (value) => value.length * 1024 * 1024);
+  let reads = 0;
+  const get = (key: string) => cache.get(key, async () => `${'x'.repeat(30)}${++reads}`);
+  for (const key of ['a', 'b', 'c']) await get(key);
+  await get('c');
+  assert.equal(reads, 3);
+  await get('a');
+  assert.equal(reads, 4);
 });

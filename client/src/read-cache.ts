@@ -10,6 +10,8 @@ export interface CacheOptions {
 }
 
 const ENTRIES = 1024;
+/** Of all values together. */
+const SIZE_MAX = 64 * 1024 * 1024;
 
 interface Kept<T> {
   value: T;
@@ -22,9 +24,16 @@ export class ReadCache<T> {
   readonly #entries: number;
   readonly #staleIfErrorMs: number;
   readonly #now: () => number;
+  readonly #sizeOf: (value: T) => number;
   readonly #kept = new Map<string, Kept<T>>();
+  #size = 0;
 
-  constructor({ maxAgeMs, entries = ENTRIES, staleIfErrorMs = 0 }: CacheOptions, now = () => performance.now()) {
+  constructor(
+    { maxAgeMs, entries = ENTRIES, staleIfErrorMs = 0 }: CacheOptions,
+    sizeOf: (value: T) => number,
+    now = () => performance.now(),
+  ) {
+    this.#sizeOf = sizeOf;
     this.#maxAgeMs = maxAgeMs;
     this.#entries = entries;
     this.#staleIfErrorMs = staleIfErrorMs;
@@ -46,23 +55,43 @@ export class ReadCache<T> {
       if (kept !== undefined && isUnreachable(error) && this.#now() - kept.readAt < this.#staleIfErrorMs) {
         return kept.value;
       }
-      // Whoever may not read it any more, or not at this moment, does not get it from here either.
-      if (!isUnreachable(error)) this.#kept.delete(key);
+      // A credential that is not valid any more ends the right to everything; any other refusal to what was asked for.
+      if (isInvalid(error)) this.#clear();
+      else if (!isUnreachable(error)) this.#delete(key);
       throw error;
     }
   }
 
   /** Forgets what begins so: a vault, or one secret in all its versions. */
   forget(prefix: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#delete(key);
   }
 
   #keep(key: string, kept: Kept<T>): void {
-    this.#kept.delete(key);
+    this.#delete(key);
     this.#kept.set(key, kept);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > this.#entries && oldest !== undefined) this.#kept.delete(oldest);
+    this.#size += this.#sizeOf(kept.value);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= this.#entries && this.#size <= SIZE_MAX) return;
+      this.#delete(oldest);
+    }
   }
+
+  #delete(key: string): void {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return;
+    this.#size -= this.#sizeOf(kept.value);
+    this.#kept.delete(key);
+  }
+
+  #clear(): void {
+    this.#kept.clear();
+    this.#size = 0;
+  }
+}
+
+function isInvalid(error: unknown): boolean {
+  return error instanceof CofferError && error.status === 401;
 }
 
 /** There was no decision: no answer, or the service could not work. */

@@ -41,7 +41,8 @@ export function requestLine(route: string, { path = {}, query = {} }: AnyInput):
   const [method = '', template = ''] = route.split(' ');
   const filled = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = path[name];
-    if (value === undefined || value === '') throw new TypeError(`${route} needs ${name}`);
+    // Dots alone would lead to another route.
+    if (value === undefined || /^\.{0,2}$/.test(String(value))) throw new TypeError(`${route} needs ${name}`);
     return encodeURIComponent(value);
   });
   const search = new URLSearchParams();

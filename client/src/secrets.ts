@@ -1,6 +1,8 @@
 import { type CallOptions, type Connection, sleep } from './connection.ts';
+import { CofferError } from './errors.ts';
 import { pages } from './pages.ts';
 import type { ReadCache } from './read-cache.ts';
+import { redacted, type WithValue } from './redacted.ts';
 import { parseReference, valueAt } from './reference.ts';
 import type { Schemas } from './routes.ts';
 import { Secret } from './secret.ts';
@@ -33,6 +35,9 @@ export interface SecretChange {
   version: number | null;
 }
 
+/** One of several secrets that were read at once. */
+export type ReadSecret = WithValue<Omit<Schemas['AggregatedSecret'], 'value'>, string>;
+
 const WATCH_INTERVAL_MS = 10_000;
 const PAGE = 1000;
 
@@ -56,6 +61,13 @@ export class Secrets {
     return this.#cache === null ? read() : this.#cache.get(`${vault}/${path}?${version ?? ''}`, read);
   }
 
+  /** What is kept of a secret is forgotten before a change and after it, since a read in between may have kept the old value. */
+  async #changing<T>(vault: string, path: string, change: () => Promise<T>): Promise<T> {
+    const forget = () => this.#cache?.forget(`${vault}/${path}?`);
+    forget();
+    return change().finally(forget);
+  }
+
   #read(vault: string, path: string, version: number | undefined, call: CallOptions) {
     // The route that a certificate alone opens has the newest versions only.
     if (this.#byCertificate !== null && version === undefined) {
@@ -70,7 +82,11 @@ export class Secrets {
   /** The value that `coffer://vault/path?version=3#/field` names. */
   async resolve(reference: string, options: CallOptions = {}): Promise<string> {
     const { vault, path, version, pointer } = parseReference(reference);
-    const { value } = await this.get(vault, path, { ...options, ...(version !== undefined && { version }) });
+    const { value } = await this.get(vault, path, { ...options, ...(version !== undefined && { version }) }).catch(
+      (error: unknown) => {
+        throw error instanceof CofferError ? error.about(reference) : error;
+      },
+    );
     return pointer === undefined ? value : valueAt(value, pointer, `${vault}/${path}`);
   }
 
@@ -85,71 +101,77 @@ export class Secrets {
   }
 
   /** Every secret under a prefix that the caller may read, with values. */
-  async getAll(vault: string, options: CallOptions & { prefix?: string } = {}): Promise<Schemas['AggregatedSecret'][]> {
+  async getAll(vault: string, options: CallOptions & { prefix?: string } = {}): Promise<ReadSecret[]> {
     const { prefix, ...call } = options;
-    const all: Schemas['AggregatedSecret'][] = [];
+    const all: ReadSecret[] = [];
     const input = { path: { vault }, query: { prefix } };
     for await (const page of pages(this.#connection, 'GET /v1/vaults/{vault}/aggregate', input, call)) {
-      all.push(...page.secrets);
+      all.push(...page.secrets.map(({ value, ...facts }) => redacted(facts, value)));
     }
     return all;
   }
 
-  /** Creates a secret, or writes a new version of an existing one. */
-  async set(
+  /** Writes a new version of a secret, or creates it. Its type, environment and protection are those of its creation. */
+  async set(vault: string, path: string, value: string, options: SetOptions = {}): Promise<Schemas['Secret']> {
+    return this.#changing(vault, path, () => this.#set(vault, path, value, options));
+  }
+
+  async #set(
     vault: string,
     path: string,
     value: string,
-    { signal, timeoutMs, idempotencyKey, expectedVersion, ...fields }: SetOptions = {},
+    { signal, timeoutMs, idempotencyKey, expectedVersion, ...fields }: SetOptions,
   ): Promise<Schemas['Secret']> {
+    if (typeof value !== 'string') throw new TypeError('a value is a text');
     const call = callOf({ signal, timeoutMs });
     const key = idempotencyKey ?? crypto.randomUUID();
-    this.#cache?.forget(`${vault}/${path}?`);
-    if (expectedVersion === undefined || expectedVersion === 0) {
+    const { metadata } = fields;
+    if (expectedVersion !== 0) {
+      const body = {
+        value,
+        ...(metadata !== undefined && { metadata }),
+        ...(expectedVersion !== undefined && { expected_version: expectedVersion }),
+      };
       try {
         return await this.#connection.call(
-          'POST /v1/vaults/{vault}/secrets',
-          { path: { vault }, body: { path, value, ...fields } },
+          'PUT /v1/vaults/{vault}/secrets/{path}',
+          { path: { vault, path }, body },
           { ...call, idempotencyKey: key },
         );
       } catch (error) {
+        // Who may only create is refused whether it exists or not.
         const { code } = error as { code?: string };
-        if (expectedVersion === 0 || code !== 'SECRET_ALREADY_EXISTS') throw error;
+        const mayBeNew = code === 'SECRET_NOT_FOUND' || code === 'INSUFFICIENT_PRIVILEGE';
+        if (expectedVersion !== undefined || !mayBeNew) throw error;
       }
     }
-    const { metadata } = fields;
-    return this.#connection.call(
-      'PUT /v1/vaults/{vault}/secrets/{path}',
-      {
-        path: { vault, path },
-        body: {
-          value,
-          ...(metadata !== undefined && { metadata }),
-          ...(expectedVersion !== undefined && { expected_version: expectedVersion }),
-        },
-      },
+    return await this.#connection.call(
+      'POST /v1/vaults/{vault}/secrets',
+      { path: { vault }, body: { path, value, ...fields } },
       // Another request than the first one, so it has another key.
-      { ...call, idempotencyKey: `${key}-update` },
+      { ...call, idempotencyKey: `${key}-create` },
     );
   }
 
   async rotate(vault: string, path: string, options: CallOptions & Schemas['RotateSecretInput'] = {}) {
     const { signal, timeoutMs, idempotencyKey, ...body } = options;
-    this.#cache?.forget(`${vault}/${path}?`);
-    return this.#connection.call(
-      'POST /v1/vaults/{vault}/secrets/{path}/rotate',
-      { path: { vault, path }, body },
-      { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+    return this.#changing(vault, path, () =>
+      this.#connection.call(
+        'POST /v1/vaults/{vault}/secrets/{path}/rotate',
+        { path: { vault, path }, body },
+        { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+      ),
     );
   }
 
   async rollback(vault: string, path: string, toVersion: number, options: CallOptions & { reason?: string } = {}) {
     const { signal, timeoutMs, idempotencyKey, reason } = options;
-    this.#cache?.forget(`${vault}/${path}?`);
-    return this.#connection.call(
-      'POST /v1/vaults/{vault}/secrets/{path}/rollback',
-      { path: { vault, path }, body: { to_version: toVersion, ...(reason !== undefined && { reason }) } },
-      { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+    return this.#changing(vault, path, () =>
+      this.#connection.call(
+        'POST /v1/vaults/{vault}/secrets/{path}/rollback',
+        { path: { vault, path }, body: { to_version: toVersion, ...(reason !== undefined && { reason }) } },
+        { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+      ),
     );
   }
 
@@ -160,11 +182,12 @@ export class Secrets {
   }
 
   async delete(vault: string, path: string, options: CallOptions = {}) {
-    this.#cache?.forget(`${vault}/${path}?`);
-    return this.#connection.call(
-      'DELETE /v1/vaults/{vault}/secrets/{path}',
-      { path: { vault, path } },
-      { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() },
+    return this.#changing(vault, path, () =>
+      this.#connection.call(
+        'DELETE /v1/vaults/{vault}/secrets/{path}',
+        { path: { vault, path } },
+        { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() },
+      ),
     );
   }
 

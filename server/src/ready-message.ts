@@ -34,9 +34,9 @@ function welcome(app: App): string {
   return [
     `Coffer is ready at ${app.baseUrl}`,
     '',
-    `  Your admin token is in ${tokenFile}, which only you can read. Try it:`,
+    `  Your admin token is in ${tokenFile}, which only you can read. Log in with it, and go on with coffer --help:`,
     '',
-    `    printf 'Authorization: Bearer %s' "$(cat ${quoted(tokenFile)})" | curl -s -H @- ${app.baseUrl}/auth/me`,
+    `    npx coffer login --url ${app.baseUrl} --token < ${quoted(tokenFile)}`,
     '',
     `  Keep ${rootKeyText(app.kernel)} safe and backed up: without it no secret can be opened.`,
     ...(app.tlsUrl === null ? [] : [tlsLine(app, dirname(tokenFile))]),

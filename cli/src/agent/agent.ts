@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Coffer, CofferError } from '../../../client/src/index.ts';
 import { certificateRenewalMs, renewCertificateFiles } from '../../../client/src/node/index.ts';
 import { type Child, type ChildEnvironment, startChild } from '../child.ts';
-import { environmentFor } from '../child-environment.ts';
+import { environmentFor, surroundings } from '../child-environment.ts';
 import { CommandError, EXIT, explain } from '../failure.ts';
 import { certificateFilesIn } from '../machine-auth.ts';
 import { note } from '../output.ts';
@@ -60,7 +60,8 @@ export class Agent {
         this.#stopping.abort();
         return outcome;
       }
-      await stop(child);
+      const code = await stop(child);
+      if (child.isToldToStop()) return code;
       if (outcome === null) throw this.#staleError();
       supplied = outcome;
     }
@@ -100,15 +101,16 @@ export class Agent {
       await sleep(intervalMs * (0.9 + 0.2 * Math.random()), undefined, { signal, ref: child === null });
       try {
         const now = await this.#versions();
+        const supplied = now === known ? null : await this.#supply(now);
         this.#suppliedAt = performance.now();
         told = '';
-        if (now === known) continue;
-        const supplied = await this.#supply(now);
+        if (supplied === null) continue;
         known = now;
         if (this.#act(child)) return supplied;
       } catch (error) {
         signal.throwIfAborted();
-        const said = explain(error);
+        // Without the id of the request, which is another one each time.
+        const said = explain(error).replace(/\n\([A-Za-z_]+, req_\w+\)$/, '');
         if (said !== told) note(`Going on with what there is: ${said}`);
         told = said;
         if (performance.now() - this.#suppliedAt > staleMs) return null;
@@ -192,15 +194,16 @@ const RENEW_RETRY_MS = 60_000;
 /** The longest that a timer can be set for. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-async function stop(child: Child): Promise<void> {
+async function stop(child: Child): Promise<number> {
   child.kill('SIGTERM');
   const forced = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-  await child.ended;
+  const code = await child.ended;
   clearTimeout(forced);
+  return code;
 }
 
 function runReload(command: string): void {
-  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 2, 2] });
+  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 2, 2], env: surroundings(false) });
   child.once('error', (error) => note(`--reload could not be run: ${error.message}`));
   child.once('exit', (code) => code === 0 || note(`--reload ended with ${code}.`));
 }

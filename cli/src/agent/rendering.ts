@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { type Coffer, parseReference } from '../../../client/src/index.ts';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
+import { readTextFile } from '../prompt.ts';
 import { referencesIn, rendered } from '../template.ts';
 
 /** A file to write from a template, each time a secret in it changes. */
@@ -42,7 +42,7 @@ export async function renderAll(
   return Promise.all(
     templates.map(async (template) => ({
       template,
-      text: (await rendered(readFileSync(template.source, 'utf8'), resolve)).text,
+      text: (await rendered(readTextFile(template.source), resolve)).text,
     })),
   );
 }
@@ -63,7 +63,7 @@ export async function versionsOfTemplates(
   templates: readonly Template[],
   signal: AbortSignal,
 ): Promise<string> {
-  const texts = templates.map(({ source }) => readFileSync(source, 'utf8'));
+  const texts = templates.map(({ source }) => readTextFile(source));
   const references = new Set(texts.flatMap(referencesIn).map((one) => one.replace(/#.*$/s, '')));
   const versions = await Promise.all(
     [...references].map(async (reference) => {

@@ -11,7 +11,7 @@ import { CommandError } from '../failure.ts';
  * While the service cannot be reached, what was read before is served, within the bound of the cache; after a refusal nothing is.
  */
 export async function serveSocket(path: string, coffer: Coffer, cacheOptions: CacheOptions): Promise<Server> {
-  const cache = new ReadCache<unknown>(cacheOptions);
+  const cache = new ReadCache<string>(cacheOptions, (text) => text.length);
   refuseOpenFolder(path);
   await removeLeftover(path);
   const server = createServer((request, response) => void answer(coffer, cache, request, response));
@@ -54,7 +54,7 @@ const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 async function answer(
   coffer: Coffer,
-  cache: ReadCache<unknown>,
+  cache: ReadCache<string>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -73,11 +73,9 @@ async function answer(
     );
     const body = request.method === 'POST' ? JSON.parse(await bodyOf(request)) : undefined;
     const input = { path, query, ...(body !== undefined && { body }) };
-    const read = () => coffer.call(passed.route, input as never, { isRead: true });
+    const read = async () => JSON.stringify(await coffer.call(passed.route, input as never, { isRead: true }));
     const answered = request.method === 'GET' ? await cache.get(String(request.url), read) : await read();
-    response
-      .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-      .end(JSON.stringify(answered));
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(answered);
   } catch (error) {
     if (error instanceof CofferError) {
       const { status, code, message, details } = error;

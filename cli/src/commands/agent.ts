@@ -3,11 +3,11 @@ import { Agent, type OnChange } from '../agent/agent.ts';
 import { parseTemplate } from '../agent/rendering.ts';
 import { serveSocket } from '../agent/socket.ts';
 import { CommandError } from '../failure.ts';
-import { addGlobalOptions } from '../global-options.ts';
+import { addGlobalOptions, type GlobalOptions } from '../global-options.ts';
 import { collectWhole } from '../options.ts';
 import { note } from '../output.ts';
-import { addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
-import { clientOf, env, settingsOf } from '../settings.ts';
+import { addSelectionOptions, refuseCertificateAlone, type SelectionOptions, selectionOf } from '../selection.ts';
+import { clientOf, env, PROFILE, settingsOf } from '../settings.ts';
 
 export function register(program: Command): void {
   program.enablePositionalOptions();
@@ -38,8 +38,8 @@ export function register(program: Command): void {
     .addHelpText(
       'after',
       `
-It logs in as a machine, by what the environment has: COFFER_URL with COFFER_CLIENT_ID and COFFER_CLIENT_SECRET_FILE, COFFER_CERT_FILE and
-COFFER_KEY_FILE, COFFER_TOKEN_FILE, COFFER_WORKLOAD_METHOD with COFFER_WORKLOAD_TOKEN_FILE, or COFFER_CONNECTION with COFFER_ID_TOKEN_FILE. Tokens and certificates are renewed at two
+It logs in as a machine, by what the environment has: COFFER_URL with COFFER_CLIENT_ID and COFFER_CLIENT_SECRET_FILE (and
+COFFER_CERT_FILE, COFFER_KEY_FILE), COFFER_TOKEN_FILE, COFFER_WORKLOAD_METHOD with COFFER_WORKLOAD_TOKEN_FILE, or COFFER_CONNECTION with COFFER_ID_TOKEN_FILE. Tokens and certificates are renewed at two
 thirds of their life. Secrets reach the command's environment if --vault, --env or the project names some. It ends with the exit code of the command.
 
   coffer agent run --template nginx.conf.tpl:/etc/nginx/nginx.conf --reload 'nginx -s reload'
@@ -64,6 +64,16 @@ async function runAgent(
   command: Command,
 ): Promise<void> {
   const settings = settingsOf(command);
+  if (
+    settings.source === PROFILE &&
+    command.optsWithGlobals<GlobalOptions>().profile === undefined &&
+    env('COFFER_PROFILE') === undefined
+  ) {
+    throw new CommandError(
+      'An agent runs as a machine: set its credential (see --help), or name a profile with --profile.',
+    );
+  }
+  refuseCertificateAlone(settings);
   const templates = (options.template ?? []).map(parseTemplate);
   const childCommand = name === undefined ? [] : [name, ...args];
   const hasSelection = name !== undefined && isSelected(options, settings.project);

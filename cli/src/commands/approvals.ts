@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Schemas } from '../../../client/src/index.ts';
 import { CommandError } from '../failure.ts';
 import { ago, green, note, print, printJson, printTable, red } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -62,6 +63,10 @@ async function show(id: string, command: Command): Promise<void> {
     path: { approval_id: id },
   });
   if (wantsJson(command)) return printJson(approval);
+  printApproval(approval);
+}
+
+function printApproval(approval: Schemas['ApprovalDetail']): void {
   print(`${approval.id}: ${approval.kind} of ${approval.resource}, ${approval.status}`);
   print(`Requested by ${approval.requested_by.name} ${ago(approval.created_at)}, expires ${ago(approval.expires_at)}`);
   const { request, digest } = approval;
@@ -85,8 +90,10 @@ async function approve(id: string, options: Decision, command: Command): Promise
   if (digest === undefined) {
     if (!isInteractive())
       throw new CommandError('Give --digest, as coffer approvals show prints it: a decision names what it saw.');
-    await show(id, command);
-    digest = (await coffer.call('GET /approvals/{approval_id}', { path })).digest ?? undefined;
+    // What is approved is what was shown, whatever becomes of it meanwhile.
+    const shown = await coffer.call('GET /approvals/{approval_id}', { path });
+    printApproval(shown);
+    digest = shown.digest ?? undefined;
     if (digest === undefined) throw new CommandError('You may not decide this approval.');
     if (!(await confirm('Approve this?'))) return note('Nothing was decided.');
   }

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
-import { CommandError } from '../failure.ts';
-import { printJson, printTable } from '../output.ts';
-import { clientOf, settingsOf, wantsJson } from '../settings.ts';
+import { type Coffer, parseReference } from '../../../client/src/index.ts';
+import { CommandError, EXIT } from '../failure.ts';
+import { note, printJson, printTable } from '../output.ts';
+import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
 
 export function register(program: Command): void {
-  const env = program.command('env').description('List and compose environments');
+  const env = program.command('env').description('Create, fill and show composed environments');
   env
     .command('list', { isDefault: true })
+    .alias('ls')
     .description('List the composed environments')
     .action((_, command: Command) => list(command));
   env
@@ -15,6 +17,25 @@ export function register(program: Command): void {
       'Show which secrets an environment has, and where each comes from; coffer export --env prints the values',
     )
     .action((name: string | undefined, _, command: Command) => compose(name, command));
+  env
+    .command('create <name>')
+    .description('Create a composed environment')
+    .option('--parent <name>', 'the one it inherits from')
+    .option('--description <text>', 'its purpose')
+    .action((name: string, options: { parent?: string; description?: string }, command: Command) =>
+      create(name, options, command),
+    );
+  env
+    .command('bind <environment> <variable> <path>')
+    .description('Give a variable of an environment the value of a secret; the path may be coffer://vault/path')
+    .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
+    .action((name: string, variable: string, path: string, options: { vault?: string }, command: Command) =>
+      bind(name, variable, path, options, command),
+    );
+  env
+    .command('unbind <environment> <variable>')
+    .description('Take a variable out of an environment; one that is inherited takes effect again')
+    .action((name: string, variable: string, _, command: Command) => unbind(name, variable, command));
 }
 
 async function list(command: Command): Promise<void> {
@@ -50,4 +71,70 @@ async function compose(name: string | undefined, command: Command): Promise<void
     ],
     `${composed.name} has no secrets.`,
   );
+}
+
+async function create(
+  name: string,
+  { parent, description }: { parent?: string; description?: string },
+  command: Command,
+): Promise<void> {
+  const created = await clientOf(settingsOf(command)).call(
+    'POST /environments',
+    { body: { name, ...(parent !== undefined && { parent }), ...(description !== undefined && { description }) } },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (wantsJson(command)) return printJson(created);
+  note(`Created the composed environment ${name}. Next: coffer env bind ${name} VARIABLE PATH`);
+}
+
+async function bind(
+  name: string,
+  variable: string,
+  given: string,
+  options: { vault?: string },
+  command: Command,
+): Promise<void> {
+  const settings = settingsOf(command);
+  const coffer = clientOf(settings);
+  const { vault, path } = given.startsWith('coffer://')
+    ? parseReference(given)
+    : { vault: vaultOf(settings, options.vault), path: given };
+  const secret = await find(coffer.secrets.list(vault, { prefix: path }), (one) => one.path === path);
+  if (secret === null) throw new CommandError(`There is no ${path} in ${vault} that you may see.`, EXIT.notFound);
+  const { id } = await environmentOf(coffer, name);
+  const bound = await coffer.call(
+    'POST /environments/{environment_id}/secrets',
+    { path: { environment_id: String(id) }, body: { secret_id: secret.secret_id, key_name: variable } },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (wantsJson(command)) return printJson(bound);
+  note(`${variable} of ${name} is ${vault}/${path}.`);
+}
+
+async function unbind(name: string, variable: string, command: Command): Promise<void> {
+  const coffer = clientOf(settingsOf(command));
+  const { id } = await environmentOf(coffer, name);
+  const environment_id = String(id);
+  const pages = coffer.pages('GET /environments/{environment_id}/secrets', { path: { environment_id } });
+  const bindings = (await Array.fromAsync(pages, (page) => page.secrets)).flat();
+  const binding = bindings.find(({ key_name }) => key_name === variable);
+  if (binding === undefined) throw new CommandError(`${name} itself has no ${variable}.`, EXIT.notFound);
+  const removed = await coffer.call(
+    'DELETE /environments/{environment_id}/secrets/{secret_id}',
+    { path: { environment_id, secret_id: String(binding.secret_id) } },
+    { idempotencyKey: crypto.randomUUID() },
+  );
+  if (wantsJson(command)) return printJson(removed);
+  note(`Took ${variable} out of ${name}.`);
+}
+
+async function environmentOf(coffer: Coffer, name: string): Promise<{ id: number }> {
+  const found = await find(coffer.environments.list(), (one) => one.name === name);
+  if (found === null) throw new CommandError(`There is no composed environment named ${name}.`, EXIT.notFound);
+  return found;
+}
+
+async function find<T>(all: AsyncIterable<T>, isIt: (one: T) => boolean): Promise<T | null> {
+  for await (const one of all) if (isIt(one)) return one;
+  return null;
 }

@@ -6,6 +6,7 @@ import { FORMATS, type Format, formatted, githubEnvironment, githubMasks } from 
 import { note } from '../output.ts';
 import { addSelectionOptions, readVariables, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, env, settingsOf, wantsJson } from '../settings.ts';
+import { refuseLoading } from '../variables.ts';
 
 export function register(program: Command): void {
   addSelectionOptions(program.command('export').description('Print secrets in the form that another program reads'))
@@ -21,6 +22,9 @@ them for its later steps.`,
     );
 }
 
+/** Formats that are data for a program, not its environment. */
+const DATA: ReadonlySet<Format> = new Set(['json', 'yaml']);
+
 interface ExportOptions extends SelectionOptions {
   format: Format;
   name: string;
@@ -33,6 +37,8 @@ async function exportSecrets(options: ExportOptions, command: Command): Promise<
   const format = wantsJson(command) ? 'json' : options.format;
   const jobFile = format === 'github-actions' ? githubFile() : '';
   const variables = await readVariables(clientOf(settings), selection, options.only);
+  // Whatever reads these has the names in its environment.
+  if (!DATA.has(format)) for (const name of variables.keys()) refuseLoading(name, options.only);
   if (format === 'github-actions') {
     const lines = githubEnvironment(variables);
     process.stdout.write(githubMasks(variables));

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { CommandError, EXIT } from '../failure.ts';
 import { note, printJson, printTable } from '../output.ts';
-import { readStandardInput } from '../prompt.ts';
-import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { readStandardInput, readTextFile } from '../prompt.ts';
+import { clientOf, prefixOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
 import { registerSources } from './migrate.ts';
 
 export function register(program: Command): void {
@@ -35,16 +34,17 @@ interface ImportOptions {
 async function importFile(file: string, options: ImportOptions, command: Command): Promise<void> {
   const settings = settingsOf(command);
   const vault = vaultOf(settings, options.vault);
-  const text = file === '-' ? await readStandardInput() : readFileSync(file, 'utf8');
+  const text = file === '-' ? await readStandardInput() : readTextFile(file);
   const format = options.format ?? (file.endsWith('.json') ? 'json' : 'dotenv');
-  const { prefix, dryRun, promote, onExisting } = options;
+  const { dryRun, promote, onExisting } = options;
+  const prefix = options.prefix ?? prefixOf(settings, options);
   const imported = await clientOf(settings).call(
     'POST /v1/vaults/{vault}/import',
     {
       path: { vault },
       body: {
         ...(format === 'json' ? { secrets: objectIn(text, file) } : { dotenv: text }),
-        ...(prefix !== undefined && { prefix }),
+        ...(prefix !== '' && { prefix }),
         ...(dryRun === true && { dry_run: true }),
         ...(promote === true && { promote }),
         ...(onExisting !== undefined && { on_existing: onExisting }),
@@ -66,7 +66,7 @@ async function importFile(file: string, options: ImportOptions, command: Command
     );
   }
   for (const { line, message } of warnings) note(`Line ${line}: ${message}`);
-  const said = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${vault}`;
+  const said = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${prefix === '' ? vault : `${vault}/${prefix}`}`;
   note(dryRun === true ? `Nothing was written. It would be: ${said}.` : `${said}.`);
 }
 

@@ -43,7 +43,8 @@ async function init({ vault, env, prefix, force }: InitOptions, command: Command
     ...(env !== undefined && { environment: env }),
     ...(prefix !== undefined && { prefix }),
   };
-  writeFileSync(file, formatProject(project));
+  // Through no link: what is there may be somebody's.
+  writeFileSync(file, formatProject(project), force === true ? {} : { flag: 'wx' });
   if (wantsJson(command)) return printJson({ file, ...project });
   note(`Wrote ${PROJECT_FILE}. Next: coffer run -- COMMAND`);
 }

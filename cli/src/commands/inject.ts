@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { note } from '../output.ts';
-import { readStandardInput } from '../prompt.ts';
+import { readStandardInput, readTextFile } from '../prompt.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 import { rendered } from '../template.ts';
 
@@ -22,7 +21,7 @@ A reference may stand in braces, {{ coffer://shop/db/password }}, which are repl
 
 async function inject(options: { in?: string; out?: string }, command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
-  const template = options.in === undefined ? await readStandardInput() : readFileSync(options.in, 'utf8');
+  const template = options.in === undefined ? await readStandardInput() : readTextFile(options.in);
   const { text, references } = await rendered(template, (reference) => coffer.secrets.resolve(reference));
   if (options.out === undefined) return void process.stdout.write(text);
   writePrivateFile(options.out, text);

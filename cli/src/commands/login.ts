@@ -34,7 +34,10 @@ scripts use a token: coffer login --token < file, or COFFER_URL and COFFER_TOKEN
     .description('Show who you are, and where')
     .action((_, command) => whoAmI(command));
   const profiles = program.command('profiles').description('List the services that you are logged in to');
-  profiles.command('list', { isDefault: true }).action((_, command) => listProfiles(command));
+  profiles
+    .command('list', { isDefault: true })
+    .description('List them; * is the current one')
+    .action((_, command) => listProfiles(command));
   profiles
     .command('use <name>')
     .description('Choose the profile that is used unless another one is named')
@@ -52,7 +55,8 @@ async function logIn({ email, token, invitation }: LoginOptions, command: Comman
   const all = readProfiles();
   const name = options.profile ?? env('COFFER_PROFILE') ?? all.current;
   const url = baseOf(await urlFor(options, all.profiles[name]?.url));
-  const caFile = options.caFile ?? env('COFFER_CA_FILE') ?? null;
+  const before = all.profiles[name];
+  const caFile = options.caFile ?? env('COFFER_CA_FILE') ?? (before?.url === url ? before.ca_file : undefined) ?? null;
   const session =
     token === true
       ? await sessionByToken(url, caFile)
@@ -73,7 +77,7 @@ async function logIn({ email, token, invitation }: LoginOptions, command: Comman
 async function urlFor({ url }: GlobalOptions, known: string | undefined): Promise<string> {
   const given = url ?? env('COFFER_URL');
   if (given !== undefined) return given;
-  const suggested = findProject()?.project.url ?? known ?? DEFAULT_URL;
+  const suggested = baseOf(findProject()?.project.url ?? known ?? DEFAULT_URL);
   // A project file may be somebody else's, so a person looks at the address before a password goes there.
   if (!isInteractive()) throw new CommandError('Which service? Give --url, or set COFFER_URL.');
   return ask('Address of the service', suggested);
@@ -144,9 +148,15 @@ async function logOut(command: Command): Promise<void> {
 
 async function whoAmI(command: Command): Promise<void> {
   const settings = settingsOf(command);
+  const { auth } = settings;
+  const clientId = 'clientId' in auth ? auth.clientId : 'certificate' in auth ? auth.certificate.clientId : null;
+  if (clientId !== null) {
+    // Machines have no account to ask for.
+    if (wantsJson(command)) return printJson({ url: settings.url, connection: clientId });
+    return print(`the connection ${clientId} at ${settings.url}, by ${settings.source}`);
+  }
   const me = await clientOf(settings).call('GET /auth/me', {});
-  const { json } = command.optsWithGlobals<GlobalOptions>();
-  if (json === true) return printJson({ url: settings.url, ...me });
+  if (wantsJson(command)) return printJson({ url: settings.url, ...me });
   const { user, tenant, credential, warnings } = me;
   print(`${user.email}, ${user.role} of ${tenant.name} (plan ${tenant.plan})`);
   print(`at ${settings.url}, by ${settings.source}: ${credential.kind}, expires ${ago(credential.expires_at)}`);

@@ -4,13 +4,13 @@ import { CommandError, EXIT } from '../failure.ts';
 import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
-import { clientOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
 
 export function register(program: Command): void {
   const secrets = program.command('secrets').description('Read, write, edit, compare, rotate and search secrets');
   const withVault = (command: Command) =>
     command.option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)');
-  withVault(secrets.command('list', { isDefault: true }))
+  withVault(secrets.command('list', { isDefault: true }).alias('ls'))
     .description('List secrets without their values')
     .option('--prefix <path>', 'only those whose path starts so')
     .option('--deleted', 'those that can be restored')
@@ -28,12 +28,13 @@ export function register(program: Command): void {
     .option('--description <text>', 'what it is')
     .option('--tag <tags>', 'words to find it by, with commas between them', collect)
     .option('--promote', 'allow a secret without an environment in a production vault')
+    .option('--empty', 'allow an empty value')
     .option('--expect <version>', 'fail unless this is still the newest version (0: it must not exist)', numberOf)
     .action((path, options, command) => set(path, options, command));
   withVault(secrets.command('edit <path>'))
     .description('Edit a value in your editor, in a file that only you can read')
     .action((path, options, command) => edit(path, options, command));
-  withVault(secrets.command('rm <path>'))
+  withVault(secrets.command('rm <path>').alias('delete'))
     .description('Delete a secret; it can be restored until its retention ends')
     .option('--yes', 'do not ask')
     .action((path, options, command) => remove(path, options, command));
@@ -86,9 +87,10 @@ export function numberOf(text: string): number {
 }
 
 async function list(options: VaultOption & { prefix?: string; deleted?: boolean }, command: Command): Promise<void> {
-  const { coffer, vault, isJson } = opened(command, options);
-  const { prefix, deleted } = options;
-  const listing = { ...(prefix !== undefined && { prefix }), ...(deleted === true && { deleted }) };
+  const { settings, coffer, vault, isJson } = opened(command, options);
+  const { deleted } = options;
+  const prefix = options.prefix ?? prefixOf(settings, options);
+  const listing = { ...(prefix !== '' && { prefix }), ...(deleted === true && { deleted }) };
   const secrets = await Array.fromAsync(coffer.secrets.list(vault, listing));
   if (isJson) return printJson(secrets);
   printTable(
@@ -120,7 +122,11 @@ async function get(
     paths.map(async (path) => {
       const asked = locate(path, settings, options);
       const wanted = asked.version ?? at;
-      const secret = await coffer.secrets.get(asked.vault, asked.path, wanted === undefined ? {} : { version: wanted });
+      const secret = await coffer.secrets
+        .get(asked.vault, asked.path, wanted === undefined ? {} : { version: wanted })
+        .catch((error: unknown) => {
+          throw error instanceof CofferError && paths.length > 1 ? error.about(path) : error;
+        });
       const pointer = asked.pointer ?? (field === undefined ? undefined : field.startsWith('/') ? field : `/${field}`);
       const value =
         pointer === undefined ? secret.value : valueAt(secret.value, pointer, `${asked.vault}/${asked.path}`);
@@ -147,13 +153,19 @@ interface SetOptions extends VaultOption {
   description?: string;
   tag?: string[];
   promote?: boolean;
+  empty?: boolean;
   expect?: number;
 }
 
 async function set(path: string, options: SetOptions, command: Command): Promise<void> {
   const { coffer, vault, isJson } = opened(command, options);
-  const { type, description, tag, promote, expect } = options;
-  const value = await readSecretInput(`Value of ${path}`);
+  const { type, description, tag, promote, expect, empty } = options;
+  if (path.includes('=')) {
+    throw new CommandError(
+      'A value is never an argument. Give it on standard input: printf %s VALUE | coffer secrets set PATH',
+    );
+  }
+  const value = await readSecretInput(`Value of ${path}`, empty === true);
   const metadata = { ...(description !== undefined && { description }), ...(tag !== undefined && { tags: tag }) };
   const stored = await coffer.secrets.set(vault, path, value, {
     ...(type !== undefined && { type }),
@@ -163,6 +175,7 @@ async function set(path: string, options: SetOptions, command: Command): Promise
   });
   if (isJson) return printJson(stored);
   note(`Wrote version ${stored.version} of ${vault}/${path}.`);
+  if (type !== undefined && stored.type !== type) note(`It keeps its type, ${stored.type}.`);
 }
 
 async function edit(path: string, options: VaultOption, command: Command): Promise<void> {

@@ -9,6 +9,7 @@ export function register(program: Command): void {
   const vaults = program.command('vaults').description('List, show, create and delete vaults');
   vaults
     .command('list', { isDefault: true })
+    .alias('ls')
     .description('List the vaults that you may see')
     .action((_, command: Command) => list(command));
   vaults
@@ -18,19 +19,20 @@ export function register(program: Command): void {
   vaults
     .command('create <name>')
     .description('Create a vault')
-    .option('--env <environment>', 'development, homologation, staging or production', 'development')
+    .option('--stage <stage>', 'development, homologation, staging or production', 'development')
     .option('--description <text>', 'its purpose')
     .option('--zero-knowledge', 'values are encrypted before they are sent, and only you have the key')
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
   vaults
     .command('delete <vault>')
+    .alias('rm')
     .description('Delete a vault; it can be restored until its retention ends')
     .option('--yes', 'do not ask')
     .action((vault: string, { yes }: { yes?: boolean }, command: Command) => remove(vault, yes === true, command));
 }
 
 interface CreateOptions {
-  env: string;
+  stage: string;
   description?: string;
   zeroKnowledge?: boolean;
 }
@@ -43,7 +45,7 @@ async function list(command: Command): Promise<void> {
     vaults,
     [
       { title: 'VAULT', of: (vault) => vault.name, isFlexible: true },
-      { title: 'ENVIRONMENT', of: (vault) => vault.environment },
+      { title: 'STAGE', of: (vault) => vault.environment },
       { title: 'SECRETS', of: (vault) => vault.secrets_count, isNumber: true },
       { title: 'CREATED', of: (vault) => ago(vault.created_at) },
     ],
@@ -62,7 +64,7 @@ async function show(vault: string, command: Command): Promise<void> {
 }
 
 async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
-  const { env: environment, description, zeroKnowledge } = options;
+  const { stage: environment, description, zeroKnowledge } = options;
   const created = await clientOf(settingsOf(command)).vaults.create({
     name,
     environment,

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { CofferError } from '../errors.ts';
 
 const PRIVATE = 0o600;
@@ -11,9 +11,15 @@ export function readCredential(file: string): string {
 
 /** Replaces a file in one step with one that only its owner can read: a reader sees the old or the new one, never a part. */
 export function writePrivateFile(file: string, text: string, mode: number = PRIVATE): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) {
+    throw new CofferError(`${file} is there, and it is no file: it is not replaced.`, { code: 'INVALID_ARGUMENT' });
+  }
   const temporary = `${file}.${process.pid}.${crypto.randomUUID()}`;
   try {
-    writeFileSync(temporary, text, { mode, flag: 'wx', flush: true });
+    writeFileSync(temporary, text, { mode: PRIVATE, flag: 'wx', flush: true });
+    // Said outright: what is given at creation is cut by the umask.
+    chmodSync(temporary, mode);
     renameSync(temporary, file);
   } catch (error) {
     rmSync(temporary, { force: true });

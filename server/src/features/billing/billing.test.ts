@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CompiledQuery } from 'kysely';
 import { addTenant, ok, refused, type Tenant } from '../../../../test/support/people.ts';
+import { behindItsBack } from '../../../../test/support/rows.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import {
   newStripeId,
