@@ -47,7 +47,7 @@ async function main(args: readonly string[]): Promise<void> {
   const isHelpOfVerb = args[0] === 'help' && args.length > 1;
   const name = isHelpOfVerb ? String(args[1]) : verbIn(args);
   const verb: Verb | undefined = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-  const program = programWith(name);
+  const program = programWith(verb === undefined ? '' : name);
   let loaded: VerbModule | undefined;
   try {
     loaded = await verb?.load();
