@@ -15,6 +15,7 @@ export interface Suite {
 const SLOW = [
   'test/operator/rekey.test',
   'test/operator/backup.test',
+  'test/operator/incremental-backup.test',
   'test/attacks/wrong-clock.test',
   'test/attacks/one-tenant.test',
   'test/isolation/isolation-timing.test',
