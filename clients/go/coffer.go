@@ -230,7 +230,7 @@ func (c *Client) repeated(ctx context.Context, method, path string, header http.
 	for attempt := 0; ; attempt++ {
 		at, err := c.once(ctx, method, path, header, body, answer)
 		var refused *Error
-		isRepeated := errors.As(err, &refused) && (refused.Status == 429 || refused.Status == 503 || refused.Code == "NETWORK_ERROR" && isSafe)
+		isRepeated := errors.As(err, &refused) && (refused.Status == 429 || refused.Status == 503 || refused.Code == "NO_ANSWER" && isSafe)
 		if !isRepeated || attempt >= c.retries || ctx.Err() != nil {
 			return at, err
 		}
@@ -266,12 +266,12 @@ func (c *Client) once(ctx context.Context, method, path string, header http.Head
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return time.Time{}, &Error{Code: "NETWORK_ERROR", Message: c.base.Host + " cannot be reached: " + errors.Unwrap(err).Error()}
+		return time.Time{}, &Error{Code: "NO_ANSWER", Message: c.base.Host + " cannot be reached: " + errors.Unwrap(err).Error()}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax))
 	if err != nil {
-		return time.Time{}, &Error{Code: "NETWORK_ERROR", Message: c.base.Host + " did not send its whole answer"}
+		return time.Time{}, &Error{Code: "NO_ANSWER", Message: c.base.Host + " did not send its whole answer"}
 	}
 	at, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
@@ -279,16 +279,16 @@ func (c *Client) once(ctx context.Context, method, path string, header http.Head
 	}
 	if response.StatusCode < 300 {
 		if json.Unmarshal(text, answer) != nil {
-			return at, &Error{Code: "INVALID_RESPONSE", Message: "The answer is not what was asked for.", Status: response.StatusCode}
+			return at, &Error{Code: "UNEXPECTED_ANSWER", Message: "The answer is not what was asked for.", Status: response.StatusCode}
 		}
 		return at, nil
 	}
 	if response.StatusCode < 400 {
-		return at, &Error{Code: "REDIRECT_REFUSED", Message: "The service redirects: make a client with the URL of the tenant's region.", Status: response.StatusCode}
+		return at, &Error{Code: "REGION_REDIRECT", Message: "The service redirects: make a client with the URL of the tenant's region.", Status: response.StatusCode}
 	}
 	var refused struct{ Error Error }
 	if json.Unmarshal(text, &refused) != nil || refused.Error.Code == "" {
-		refused.Error = Error{Code: "INVALID_RESPONSE", Message: "The service refused without a reason."}
+		refused.Error = Error{Code: "UNEXPECTED_ANSWER", Message: "The service refused without a reason."}
 	}
 	refused.Error.Status = response.StatusCode
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {

@@ -140,14 +140,14 @@ func TestRepeats(t *testing.T) {
 	expect(t, code(err), "503 UNAVAILABLE")
 	c, requests, _ = scripted(t, Options{Login: Workload(1, func() (map[string]any, error) { return map[string]any{}, nil })}, answer{})
 	_, err = c.Get(ctx, "v", "x", 0)
-	expect(t, code(err), "0 NETWORK_ERROR")
+	expect(t, code(err), "0 NO_ANSWER")
 	expect(t, len(*requests), 1)
 }
 
 func TestRefusesRedirects(t *testing.T) {
 	c, requests, _ := scripted(t, Options{Token: "t"}, answer{307, map[string]string{"Location": "/elsewhere"}, ""})
 	_, err := c.Get(ctx, "v/../w?x", "a b/c#d", 0)
-	expect(t, code(err), "307 REDIRECT_REFUSED")
+	expect(t, code(err), "307 REGION_REDIRECT")
 	expect(t, len(*requests), 1)
 	expect(t, (*requests)[0].URL.EscapedPath(), "/v1/vaults/v%2F..%2Fw%3Fx/secrets/a%20b%2Fc%23d")
 }

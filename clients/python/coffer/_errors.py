@@ -1,10 +1,10 @@
 from typing import Any, Mapping, Optional
 
 #: Codes of this library, beside those of the service (docs/generated/errors.md).
-NETWORK_ERROR = "NETWORK_ERROR"
-TIMEOUT = "TIMEOUT"
-REDIRECT_REFUSED = "REDIRECT_REFUSED"
-INVALID_RESPONSE = "INVALID_RESPONSE"
+NO_ANSWER = "NO_ANSWER"
+TIMED_OUT = "TIMED_OUT"
+REGION_REDIRECT = "REGION_REDIRECT"
+UNEXPECTED_ANSWER = "UNEXPECTED_ANSWER"
 
 
 class CofferError(Exception):

@@ -11,7 +11,7 @@ from typing import Any, Dict, FrozenSet, Iterable, Mapping, Optional, Tuple
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 from ._auth import Auth
-from ._errors import INVALID_RESPONSE, NETWORK_ERROR, REDIRECT_REFUSED, TIMEOUT, CofferError
+from ._errors import UNEXPECTED_ANSWER, NO_ANSWER, REGION_REDIRECT, TIMED_OUT, CofferError
 from ._version import VERSION
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -89,7 +89,7 @@ class Transport:
                 return self._redirected(method, url, headers, body)
             except CofferError as error:
                 is_refused_for_load = error.status in REPEATED_STATUS
-                is_lost = error.code in (NETWORK_ERROR, TIMEOUT) and is_safe
+                is_lost = error.code in (NO_ANSWER, TIMED_OUT) and is_safe
                 if attempt > self._retries or not (is_refused_for_load or is_lost):
                     raise
                 wait = _retry_after(error)
@@ -105,8 +105,8 @@ class Transport:
             url = urlsplit(urljoin(url.geturl(), answered.get("location", "")))
             if url.scheme not in DEFAULT_PORTS or _origin(url) not in self._origins:
                 message = f"The service sent the request to {url.hostname}, which is not in allowed_origins. Nothing was sent there."
-                raise CofferError(REDIRECT_REFUSED, message, status, answered.get("x-request-id"))
-        raise CofferError(REDIRECT_REFUSED, "The service redirects in a circle.", status)
+                raise CofferError(REGION_REDIRECT, message, status, answered.get("x-request-id"))
+        raise CofferError(REGION_REDIRECT, "The service redirects in a circle.", status)
 
     def _once(
         self, method: str, url: SplitResult, headers: Dict[str, str], body: Any
@@ -120,17 +120,37 @@ class Transport:
         try:
             connection.request(method, f"{url.path}?{url.query}" if url.query else url.path, body=data, headers=sent)
             response = connection.getresponse()
-            text = response.read(ANSWER_BYTES_MAX + 1)
+            text = self._whole(connection, response)
         except (socket.timeout, TimeoutError):
             self._drop(url)
-            raise CofferError(TIMEOUT, f"{url.hostname} did not answer within {self._timeout} s.") from None
+            raise CofferError(TIMED_OUT, f"{url.hostname} did not answer within {self._timeout} s.") from None
         except (OSError, http.client.HTTPException) as error:
             self._drop(url)
-            raise CofferError(NETWORK_ERROR, f"{url.hostname} cannot be reached ({_reason(error)}).") from None
+            raise CofferError(NO_ANSWER, f"{url.hostname} cannot be reached ({_reason(error)}).") from None
         if len(text) > ANSWER_BYTES_MAX:
             self._drop(url)
-            raise CofferError(INVALID_RESPONSE, "The answer is too large.", response.status)
+            raise CofferError(UNEXPECTED_ANSWER, "The answer is too large.", response.status)
         return response.status, {name.lower(): value for name, value in response.getheaders()}, text
+
+    def _whole(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> bytes:
+        """The body, within one deadline: a server that sends a byte now and then would otherwise hold the caller for ever."""
+        deadline = time.monotonic() + self._timeout
+        text = bytearray()
+        while len(text) <= ANSWER_BYTES_MAX:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise socket.timeout()
+            if connection.sock is not None:
+                connection.sock.settimeout(left)
+            piece = response.read1(64 * 1024)
+            if not piece:
+                # Nothing is left; this tells the connection that it can be used again.
+                response.read()
+                break
+            text += piece
+        if connection.sock is not None:
+            connection.sock.settimeout(self._timeout)
+        return bytes(text)
 
     def _connection(self, url: SplitResult) -> http.client.HTTPConnection:
         """One open connection per thread and origin; a new one once another certificate is shown."""
@@ -183,14 +203,24 @@ def _parsed(status: int, headers: Mapping[str, str], text: bytes) -> Tuple[Any, 
     try:
         body = json.loads(text)
     except ValueError:
-        raise CofferError(INVALID_RESPONSE, "The answer is no JSON.", status, headers.get("x-request-id")) from None
+        raise CofferError(UNEXPECTED_ANSWER, "The answer is no JSON.", status, headers.get("x-request-id")) from None
     if 200 <= status < 300:
-        answered_at = email.utils.parsedate_to_datetime(headers["date"]).timestamp() if "date" in headers else time.time()
-        return body, answered_at
-    error = body.get("error", {}) if isinstance(body, dict) else {}
-    details = dict(error.get("details") or {})
+        return body, _date(headers)
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict) or not isinstance(error.get("code"), str):
+        message = f"The answer is not one of Coffer (status {status}). Check the URL and what is in between."
+        raise CofferError(UNEXPECTED_ANSWER, message, status, headers.get("x-request-id"))
+    details = dict(error["details"]) if isinstance(error.get("details"), dict) else {}
     if headers.get("retry-after", "").isdigit():
         details["retry_after_seconds"] = int(headers["retry-after"])
-    message = error.get("message", "The service refused without a reason.")
+    message = str(error.get("message", "The service refused without a reason."))
     request_id = error.get("request_id", headers.get("x-request-id"))
-    raise CofferError(error.get("code", INVALID_RESPONSE), message, status, request_id, details)
+    raise CofferError(error["code"], message, status, request_id, details)
+
+
+def _date(headers: Mapping[str, str]) -> float:
+    """The time by the clock of the service, or by this machine's where the answer does not say."""
+    try:
+        return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
+    except (KeyError, TypeError, ValueError):
+        return time.time()

@@ -106,18 +106,18 @@ class Rules(unittest.TestCase):
     def test_an_exchange_that_was_lost_is_not_repeated(self) -> None:
         auth = _auth.workload_auth(1, lambda: {"oidc_token": "x"})
         coffer = self.client(LOST, OK, token=None, auth=auth)
-        self.refused("NETWORK_ERROR", coffer.secrets.get, "v", "x")
+        self.refused("NO_ANSWER", coffer.secrets.get, "v", "x")
         self.assertEqual(len(self.server.requests), 1)
 
     def test_a_redirect_to_another_origin_is_refused_and_gets_nothing(self) -> None:
         other = Scripted(OK)
         self.addCleanup(other.close)
         coffer = self.client((307, {"location": f"{other.url}/v1/vaults/v/secrets/x"}, b""))
-        self.refused("REDIRECT_REFUSED", coffer.secrets.get, "v", "x")
+        self.refused("REGION_REDIRECT", coffer.secrets.get, "v", "x")
         self.assertEqual(other.requests, [])
         for location in ("file:///etc/passwd", "//evil.example/x", "https://127.0.0.1/x", "ftp://127.0.0.1/x"):
             coffer = self.client((307, {"location": location}, b""))
-            self.refused("REDIRECT_REFUSED", coffer.secrets.get, "v", "x")
+            self.refused("REGION_REDIRECT", coffer.secrets.get, "v", "x")
 
     def test_a_redirect_to_a_listed_region_keeps_the_method_and_body(self) -> None:
         region = Scripted(OK)
@@ -131,11 +131,42 @@ class Rules(unittest.TestCase):
 
     def test_a_circle_of_redirects_ends(self) -> None:
         coffer = self.client(*[(307, {"location": "/again"}, b"")] * 9)
-        self.refused("REDIRECT_REFUSED", coffer.secrets.get, "v", "x")
+        self.refused("REGION_REDIRECT", coffer.secrets.get, "v", "x")
 
     def test_an_answer_that_is_no_json_is_an_error_without_its_text(self) -> None:
         coffer = self.client((200, {}, b"<html>s3cret</html>"))
-        self.assertNotIn("s3cret", str(self.refused("INVALID_RESPONSE", coffer.secrets.get, "v", "x")))
+        self.assertNotIn("s3cret", str(self.refused("UNEXPECTED_ANSWER", coffer.secrets.get, "v", "x")))
+
+    def test_a_proxy_that_answers_instead_is_told(self) -> None:
+        for body in (b'{"error": "Bad gateway"}', b"[]", b'{"error": {"message": 1}}'):
+            self.refused("UNEXPECTED_ANSWER", self.client((404, {}, body)).secrets.get, "v", "x")
+
+    def test_a_service_that_drips_is_given_up(self) -> None:
+        import socket
+        import threading
+        import time
+
+        server = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(server.close)
+
+        def drip() -> None:
+            taken, _ = server.accept()
+            with taken:
+                taken.recv(65536)
+                taken.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                try:
+                    for _ in range(600):
+                        taken.sendall(b" ")
+                        time.sleep(0.05)
+                except OSError:
+                    pass
+
+        threading.Thread(target=drip, daemon=True).start()
+        coffer = Coffer(f"http://127.0.0.1:{server.getsockname()[1]}", token="t", timeout=0.5, retries=0)
+        self.addCleanup(coffer.close)
+        started = time.monotonic()
+        self.refused("TIMED_OUT", coffer.secrets.get, "v", "x")
+        self.assertLess(time.monotonic() - started, 20)
 
     def test_a_silent_service_is_given_up(self) -> None:
         import socket
@@ -144,7 +175,7 @@ class Rules(unittest.TestCase):
         self.addCleanup(silent.close)
         coffer = Coffer(f"http://127.0.0.1:{silent.getsockname()[1]}", token="t", timeout=0.2, retries=1)
         self.addCleanup(coffer.close)
-        self.refused("TIMEOUT", coffer.secrets.get, "v", "x")
+        self.refused("TIMED_OUT", coffer.secrets.get, "v", "x")
         self.assertEqual(len(self.waits), 1)
 
     def test_names_cannot_leave_their_place_in_the_url(self) -> None:

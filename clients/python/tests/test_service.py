@@ -123,7 +123,7 @@ class Service(unittest.TestCase):
         with Coffer(GIVEN["tls_url"], token=GIVEN["token"], retries=0) as coffer:
             with self.assertRaises(CofferError) as caught:
                 coffer.secrets.get("shop", "db/main")
-        self.assertEqual(caught.exception.code, "NETWORK_ERROR")
+        self.assertEqual(caught.exception.code, "NO_ANSWER")
         self.assertIn("certificate", caught.exception.message)
 
     def test_settings_come_from_the_environment(self) -> None:
