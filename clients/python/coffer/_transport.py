@@ -144,6 +144,8 @@ class Transport:
                 connection.sock.settimeout(left)
             piece = response.read1(64 * 1024)
             if not piece:
+                if response.length:
+                    raise http.client.IncompleteRead(bytes(text), response.length)
                 # Nothing is left; this tells the connection that it can be used again.
                 response.read()
                 break

@@ -32,6 +32,7 @@ class Scripted:
                     handler.send_header(name, value)
                 handler.end_headers()
                 handler.wfile.write(body)
+                handler.close_connection = "content-length" in headers
 
             do_GET = do_PUT = do_POST = answer
 
@@ -141,6 +142,10 @@ class Rules(unittest.TestCase):
         for body in (b'{"error": "Bad gateway"}', b"[]", b'{"error": {"message": 1}}'):
             self.refused("UNEXPECTED_ANSWER", self.client((404, {}, body)).secrets.get, "v", "x")
 
+    def test_half_an_answer_is_none(self) -> None:
+        coffer = self.client((200, {"content-length": "1000"}, b'{"value": "x"}'), retries=0)
+        self.refused("NO_ANSWER", coffer.secrets.get, "v", "x")
+
     def test_a_service_that_drips_is_given_up(self) -> None:
         import socket
         import threading
@@ -157,7 +162,7 @@ class Rules(unittest.TestCase):
                 try:
                     for _ in range(600):
                         taken.sendall(b" ")
-                        time.sleep(0.05)
+                        threading.Event().wait(0.05)
                 except OSError:
                     pass
 
