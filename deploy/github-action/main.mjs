@@ -205,7 +205,8 @@ function handOver(values, to) {
 /** The command has the variables of the step and the secrets, but not what could ask for another identity. */
 function runWith(values, command) {
   const env = { ...process.env, ...values };
-  for (const name of Object.keys(env)) if (/^INPUT_|^ACTIONS_(?:ID_TOKEN|RUNTIME|RESULTS|CACHE)_/.test(name)) delete env[name];
+  for (const name of Object.keys(env))
+    if (/^INPUT_|^ACTIONS_(?:ID_TOKEN|RUNTIME|RESULTS|CACHE)_/.test(name)) delete env[name];
   const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', command], { env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(new Problem(`bash cannot be started (${error.code}).`)));

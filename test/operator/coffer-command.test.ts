@@ -22,7 +22,10 @@ describe('coffer', () => {
     for (const args of [['sevrer'], ['server', 'rekye'], ['server', 'rekey', 'KEY'], ['server', 'rekey', '--key=x']]) {
       const { code, stdout, stderr } = await runCoffer(args, { dataDir: newDataDir() });
       assert.deepEqual([code, stdout], [1, ''], args.join(' '));
-      assert.match(stderr, /^error: .*\n(\(Did you mean (server|rekey)\?\)\n|A value is never an argument.*\n\n?)?Run coffer (server )?--help for usage\.\n$/);
+      assert.match(
+        stderr,
+        /^error: .*\n(\(Did you mean (server|rekey)\?\)\n|A value is never an argument.*\n\n?)?Run coffer (server )?--help for usage\.\n$/,
+      );
     }
   });
 
