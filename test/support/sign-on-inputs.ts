@@ -13,7 +13,7 @@ const LEFT_MAX = 4;
 export const SIGN_ON_INPUTS: Record<string, MakeInput> = {
   'POST /auth/sso/providers': async (world) => {
     await someProvider(world);
-    return { body: { name: uniqueName('idp'), issuer: ISSUER, client_id: 'coffer', enabled: false } };
+    return { body: { name: uniqueName('idp'), issuer: ISSUER, client_id: uniqueName('client'), enabled: false } };
   },
   'GET /auth/sso/providers': async (world) => {
     await someProvider(world);
@@ -54,7 +54,7 @@ async function someProvider({ service, owner }: World) {
       tenant_id,
       name,
       issuer: ISSUER,
-      client_id: 'coffer',
+      client_id: uniqueName('client'),
       sealed_secret: null,
       scopes: '["openid"]',
       groups_claim: 'groups',
