@@ -24,6 +24,8 @@ const UNAUTHENTICATED: Record<string, string> = {
   connection_sessions:
     'limits how many use a credential at once; a forged one keeps its own connection out, or lets in one more who has the credential',
   login_failures: 'slows down guessing; the password is still asked for',
+  device_codes:
+    'who confirmed a command line is sealed, bound to its code; a forged row or state confirms nothing, and an old one ends within minutes',
   outgoing_mail: 'the message is sealed, bound to its row; a forged time delays or repeats it',
   signups: 'the sign-up and the digest of its token are sealed, bound to the address; a changed row verifies nothing',
   billing_events:

@@ -1,6 +1,18 @@
 // Generated from docs/generated/openapi.json by `npm run generate`; do not edit.
 
 export interface Routes {
+  'POST /auth/sso/providers': operations['createSsoProvider'];
+  'GET /auth/sso/providers': operations['listSsoProviders'];
+  'GET /auth/sso/providers/{name}': operations['readSsoProvider'];
+  'PATCH /auth/sso/providers/{name}': operations['updateSsoProvider'];
+  'DELETE /auth/sso/providers/{name}': operations['deleteSsoProvider'];
+  'GET /auth/sso/{provider}': operations['readSsoSignIn'];
+  'POST /auth/sso/{provider}': operations['beginSsoSignIn'];
+  'GET /auth/sso/callback': operations['readSsoCallback'];
+  'POST /auth/sso/callback': operations['finishSsoSignIn'];
+  'POST /auth/device': operations['startDeviceLogin'];
+  'POST /auth/device/token': operations['pollDeviceLogin'];
+  'POST /auth/device/approve': operations['approveDeviceLogin'];
   'POST /auth/login': operations['login'];
   'POST /auth/accept-invite': operations['acceptInvite'];
   'POST /auth/logout': operations['logout'];
@@ -566,6 +578,23 @@ export interface components {
             /** @description The reason for the decision. */
             reason?: string;
         };
+        /**
+         * @description The request body of `approveDeviceLogin`.
+         * @example {
+         *       "user_code": "BCDF-GHJK"
+         *     }
+         */
+        ApproveDeviceLoginInput: {
+            /** @description The code that the command line shows, in any case. */
+            user_code: string;
+            /** @description False refuses it. Default: true. */
+            approve?: boolean;
+        };
+        /** @description The response of `approveDeviceLogin`. */
+        ApproveDeviceLoginOutput: {
+            /** @description Whether the command line gets a session. */
+            approved: boolean;
+        };
         /** @description The request body of `assignTenantRegion`. */
         AssignTenantRegionInput: {
             /**
@@ -715,6 +744,18 @@ export interface components {
             secret: string;
             /** @description The path that the connection fetches the secret from. */
             path: string;
+        };
+        /**
+         * @description The request body of `beginSsoSignIn`.
+         * @example {
+         *       "user_code": "BCDF-GHJK"
+         *     }
+         */
+        BeginSsoSignInInput: {
+            /** @description The code that the command line shows, in any case. */
+            user_code: string;
+            /** @description The tenant. Default: the tenant of the operator. */
+            tenant?: string;
         };
         /** @description The response of `billingWebhook`. */
         BillingWebhookOutput: {
@@ -1359,6 +1400,47 @@ export interface components {
             rotation?: components["schemas"]["RotationSettings"];
             /** @description Reason for the change, stored with the version. */
             reason?: string;
+        };
+        /**
+         * @description The request body of `createSsoProvider`.
+         * @example {
+         *       "name": "okta",
+         *       "issuer": "https://acme.okta.com",
+         *       "client_id": "0oa1b2c3",
+         *       "client_secret": "from-the-provider",
+         *       "role_mapping": {
+         *         "Platform Admins": "admin"
+         *       },
+         *       "default_role": "member"
+         *     }
+         */
+        CreateSsoProviderInput: {
+            /** @description Letters, digits, dot, underscore, hyphen; at most 63 characters. */
+            name: string;
+            /** @description The issuer; the rest is found by OpenID Connect discovery. */
+            issuer: string;
+            /** @description The client id that the provider gave this service. */
+            client_id: string;
+            /** @description The client secret. Never returned. Without one, the client is public. */
+            client_secret?: string;
+            /** @description Scopes to request; must contain openid. Default: openid, email, profile. */
+            scopes?: string[];
+            /** @description The claim that lists the groups of a person. Default: groups. */
+            groups_claim?: string;
+            /** @description Group of the provider → role. Of several the highest counts: admin, auditor, member. */
+            role_mapping?: {
+                [key: string]: components["schemas"]["SsoRole"];
+            };
+            /** @description Group of the provider → name of a group here. People join and leave these groups at each sign-in. */
+            group_mapping?: {
+                [key: string]: string;
+            };
+            /** @description The role of people whose groups give none; null refuses them. Default: null. */
+            default_role?: components["schemas"]["SsoRole"] | null;
+            /** @description If true, only owners can log in with a password. Default: false. */
+            required?: boolean;
+            /** @description Whether people can sign in with it. Default: true. */
+            enabled?: boolean;
         };
         /** @description The request body of `createTenant`. */
         CreateTenantInput: {
@@ -2163,6 +2245,21 @@ export interface components {
             /** @description What is wrong, or what the field must be. */
             reason: string;
         };
+        /** @description The request body of `finishSsoSignIn`. */
+        FinishSsoSignInInput: {
+            /**
+             * @description From the provider.
+             * @example SplxlOBeZQQYbYS6WxSbIA
+             */
+            code: string;
+            /**
+             * @description From the provider, as it was sent there.
+             * @example af0ifjsldkj
+             */
+            state: string;
+            /** @description The issuer (RFC 9207). */
+            iss?: string;
+        };
         /**
          * @description The request body of `generateCode`.
          * @example {
@@ -2535,6 +2632,12 @@ export interface components {
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
+        /** @description The response of `listSsoProviders`. */
+        ListSsoProvidersOutput: {
+            providers: components["schemas"]["SsoProvider"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
         /** @description The response of `listTenantRegions`. */
         ListTenantRegionsOutput: {
             tenant_regions: components["schemas"]["TenantRegion"][];
@@ -2899,6 +3002,29 @@ export interface components {
             /** @description Such as vault/<name>/<path>. `*` matches within one segment; a final `/*` or `**` matches several. */
             resource: string[];
             condition?: components["schemas"]["PolicyCondition"];
+        };
+        /** @description The request body of `pollDeviceLogin`. */
+        PollDeviceLoginInput: {
+            /**
+             * @description The secret of the command line.
+             * @example cv_dev_7Qm2xV9kLr4Tn8
+             */
+            device_code: string;
+        };
+        /** @description The response of `pollDeviceLogin`. */
+        PollDeviceLoginOutput: {
+            /**
+             * @description Whether it is confirmed.
+             * @enum {string}
+             */
+            status: "pending" | "approved";
+            /** @description The session token. Returned once. */
+            token?: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at?: string;
         };
         /**
          * @description The algorithm of the key: for wrapping keys, or for signing.
@@ -3807,11 +3933,91 @@ export interface components {
             reason: string;
             matched: components["schemas"]["MatchedStatement"][];
         };
+        /** @description An OpenID provider with which people of the tenant sign in. */
+        SsoProvider: {
+            /** @description Its name, which is part of the address of the sign-in. */
+            name: string;
+            /** @description The issuer of its tokens. */
+            issuer: string;
+            /** @description The client id of this service. */
+            client_id: string;
+            /** @description Whether a client secret is stored. */
+            has_client_secret: boolean;
+            /** @description Requested scopes. */
+            scopes: string[];
+            /** @description The claim that lists the groups of a person. */
+            groups_claim: string;
+            /** @description Group of the provider → role. */
+            role_mapping: {
+                [key: string]: components["schemas"]["SsoRole"];
+            };
+            /** @description Group of the provider → name of a group here. */
+            group_mapping: {
+                [key: string]: string;
+            };
+            /** @description The role of people whose groups give none; null refuses them. */
+            default_role: components["schemas"]["SsoRole"] | null;
+            /** @description Whether only owners can log in with a password. */
+            required: boolean;
+            /** @description Whether people can sign in with it. */
+            enabled: boolean;
+            /** @description The address to register with the provider. */
+            redirect_uri: string;
+            /** @description The id of the creator. */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            updated_at: string;
+        };
+        /**
+         * @description A role that a provider can give. Only an owner can make an owner.
+         * @enum {string}
+         */
+        SsoRole: "admin" | "auditor" | "member";
         /**
          * @description The environment that a vault or a secret belongs to.
          * @enum {string}
          */
         Stage: "development" | "homologation" | "staging" | "production";
+        /**
+         * @description The request body of `startDeviceLogin`.
+         * @example {
+         *       "client": "cli",
+         *       "provider": "okta",
+         *       "tenant": "acme"
+         *     }
+         */
+        StartDeviceLoginInput: {
+            /**
+             * @description The kind of client.
+             * @enum {string}
+             */
+            client: "cli";
+            /** @description The OpenID provider to sign in with. */
+            provider?: string;
+            /** @description The tenant. Default: the tenant of the operator. */
+            tenant?: string;
+        };
+        /** @description The response of `startDeviceLogin`. */
+        StartDeviceLoginOutput: {
+            /** @description The secret of the command line. Returned once. */
+            device_code: string;
+            /** @description The code to show to the person. */
+            user_code: string;
+            /** @description The page to open; null without a provider. */
+            verification_uri: string | null;
+            /** @description How long both are valid, in seconds. */
+            expires_in: number;
+            /** @description How long to wait between polls, in seconds. */
+            interval: number;
+        };
         /** @description A request to this service that you can send yourself. The assistant sends none. */
         SuggestedRequest: {
             /**
@@ -4163,6 +4369,41 @@ export interface components {
             reason?: string;
             /** @description Fails unless this is still the newest version; `If-Match: "v3"` means the same. */
             expected_version?: number;
+        };
+        /**
+         * @description The request body of `updateSsoProvider`.
+         * @example {
+         *       "role_mapping": {
+         *         "Platform Admins": "admin"
+         *       },
+         *       "default_role": "member"
+         *     }
+         */
+        UpdateSsoProviderInput: {
+            /** @description The issuer; the rest is found by OpenID Connect discovery. */
+            issuer?: string;
+            /** @description The client id that the provider gave this service. */
+            client_id?: string;
+            /** @description The new client secret; null removes it. */
+            client_secret?: string | null;
+            /** @description Scopes to request; must contain openid. Default: openid, email, profile. */
+            scopes?: string[];
+            /** @description The claim that lists the groups of a person. Default: groups. */
+            groups_claim?: string;
+            /** @description Group of the provider → role. Of several the highest counts: admin, auditor, member. */
+            role_mapping?: {
+                [key: string]: components["schemas"]["SsoRole"];
+            };
+            /** @description Group of the provider → name of a group here. People join and leave these groups at each sign-in. */
+            group_mapping?: {
+                [key: string]: string;
+            };
+            /** @description The role of people whose groups give none; null refuses them. Default: null. */
+            default_role?: components["schemas"]["SsoRole"] | null;
+            /** @description If true, only owners can log in with a password. Default: false. */
+            required?: boolean;
+            /** @description Whether people can sign in with it. Default: true. */
+            enabled?: boolean;
         };
         /** @description The request body of `updateTenant`. */
         UpdateTenantInput: {
@@ -4763,6 +5004,266 @@ export interface components {
     pathItems: never;
 }
 export interface operations {
+    listSsoProviders: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListSsoProvidersOutput"];
+                };
+            };
+        };
+    };
+    createSsoProvider: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSsoProviderInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["SsoProvider"];
+                };
+            };
+            /** @description Not done: approval of the kind `rbac_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    readSsoProvider: {
+        parameters: {
+            path: {
+                /** @description The name of a provider. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["SsoProvider"];
+                };
+            };
+        };
+    };
+    deleteSsoProvider: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a provider. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            /** @description Not done: approval of the kind `rbac_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    updateSsoProvider: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a provider. */
+                name: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateSsoProviderInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["SsoProvider"];
+                };
+            };
+            /** @description Not done: approval of the kind `rbac_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    readSsoSignIn: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the tenant of the operator. */
+                tenant?: string;
+            };
+            path: {
+                /** @description The name of a provider. */
+                provider: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    beginSsoSignIn: {
+        parameters: {
+            path: {
+                /** @description The name of a provider. */
+                provider: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginSsoSignInInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    readSsoCallback: {
+        parameters: {
+            query?: {
+                /** @description From the provider. */
+                code?: string;
+                /** @description From the provider, as it was sent there. */
+                state?: string;
+                /** @description The issuer (RFC 9207). */
+                iss?: string;
+                /** @description Why the provider refused. */
+                error?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    finishSsoSignIn: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishSsoSignInInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    startDeviceLogin: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartDeviceLoginInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["StartDeviceLoginOutput"];
+                };
+            };
+        };
+    };
+    pollDeviceLogin: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PollDeviceLoginInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PollDeviceLoginOutput"];
+                };
+            };
+        };
+    };
+    approveDeviceLogin: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApproveDeviceLoginInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ApproveDeviceLoginOutput"];
+                };
+            };
+        };
+    };
     login: {
         parameters: {
         };

@@ -14,6 +14,7 @@ import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
 import { REGION_CELLS, REGION_PROMOTIONS } from './features/regions/index.ts';
 import { PLAN_LIMITS_TABLE } from './features/saas/index.ts';
 import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
+import { SSO_IDENTITIES, SSO_PROVIDERS } from './features/sign-on/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
 import { INVITATIONS, USERS } from './features/users/index.ts';
 import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
@@ -32,6 +33,8 @@ export const AUTHENTICATED_TABLES = [
   INVITATIONS,
   TOTP,
   RECOVERY_CODES,
+  SSO_PROVIDERS,
+  SSO_IDENTITIES,
   GROUPS,
   GROUP_MEMBERS,
   TOKENS,

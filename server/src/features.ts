@@ -29,6 +29,7 @@ import { saasFeature } from './features/saas/index.ts';
 import { searchFeature } from './features/search/index.ts';
 import { secretsFeature } from './features/secrets/index.ts';
 import { sessionsFeature } from './features/sessions/index.ts';
+import { signOnFeature } from './features/sign-on/index.ts';
 import { tenantsFeature } from './features/tenants/index.ts';
 import { tokenizationFeature } from './features/tokenization/index.ts';
 import { tokensFeature } from './features/tokens/index.ts';
@@ -41,6 +42,7 @@ import type { FeatureFactory } from './kernel/platform/feature.ts';
 
 /** Every feature of the service, in the order in which the reference lists their endpoints. No other order matters. */
 export const FEATURES: readonly FeatureFactory[] = [
+  signOnFeature,
   sessionsFeature,
   tokensFeature,
   mfaFeature,

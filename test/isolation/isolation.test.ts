@@ -127,6 +127,17 @@ const PLAIN = new Set(
     // What things are called in a cluster, what it reports of itself, and what hosts report, each in the cluster of the token.
     ['createCluster.name', 'kind', 'namespace', 'secret_name', 'secret_type', 'mappings.key', 'generation', 'results'],
     ['host_id', 'hostname', 'scanned_at', 'flags', 'accounts'],
+    // What a provider outside calls itself and its groups; groups here are looked up in the own tenant, which has its own test.
+    [
+      'createSsoProvider.name',
+      'createSsoProvider.client_id',
+      'updateSsoProvider.client_id',
+      'groups_claim',
+      'required',
+    ],
+    ['role_mapping', 'role_mapping{}', 'group_mapping', 'group_mapping{}', 'default_role'],
+    // The code of a command line, which belongs to no tenant yet.
+    ['approveDeviceLogin.user_code', 'approveDeviceLogin.approve'],
     // The id of a request; that it finds nothing in another tenant has its own test.
     ['listAudit.request_id'],
     // The region that the operator sends the request to.
@@ -155,6 +166,8 @@ const FREE = new Set([
   'createTenant body.name',
   'createEnvironment body.name',
   'createFederation body.name',
+  'createSsoProvider body.client_id',
+  'updateSsoProvider body.client_id',
   'createWorkloadMethod body.name',
   'createSecret body.path',
   'importSecrets body.secrets{}',

@@ -38,6 +38,7 @@ import { PQC_INPUTS } from './pqc-inputs.ts';
 import { RISK_INPUTS } from './risk-inputs.ts';
 import { SAAS_INPUTS } from './saas-inputs.ts';
 import type { Service } from './service.ts';
+import { SIGN_ON_INPUTS } from './sign-on-inputs.ts';
 import { WATCH_INPUTS } from './watch-inputs.ts';
 
 /** Where inputs are made: in the tenant of the owner, by whoever `service` calls as. */
@@ -98,6 +99,7 @@ export const INPUTS: Record<string, MakeInput> = {
   ...COPILOT_INPUTS,
   ...FLEET_INPUTS,
   ...SAAS_INPUTS,
+  ...SIGN_ON_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
     await deleteSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };

@@ -12,6 +12,9 @@ export class OidcIssuer {
   readonly close: () => void;
   /** Added to the tokens it makes. */
   claims: Record<string, unknown> = {};
+  /** Who is signed in at the provider, with what it says about them. */
+  account: { sub: string } & Record<string, unknown> = { sub: 'nobody' };
+  readonly #redirectUris: string[] = [];
   #serve: RequestListener = (_, response) => response.writeHead(503).end();
   #rotations = 0;
 
@@ -45,7 +48,24 @@ export class OidcIssuer {
           redirect_uris: [],
           response_types: [],
         },
+        ...(this.#redirectUris.length === 0 ? [] : [this.#personClient()]),
       ],
+      scopes: ['openid', 'email', 'profile'],
+      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+      findAccount: (_, sub) => ({ accountId: sub, claims: async () => ({ ...this.account, sub }) as never }),
+      interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+      cookies: { keys: ['a key of a test'] },
+      // Whoever signs in agrees to everything.
+      loadExistingGrant: async ({ oidc }) => {
+        const { provider, client, session } = oidc;
+        const grant = new provider.Grant({
+          ...(client && { clientId: client.clientId }),
+          ...(session?.accountId !== undefined && { accountId: session.accountId }),
+        });
+        grant.addOIDCScope('openid email profile');
+        await grant.save();
+        return grant;
+      },
       features: {
         clientCredentials: { enabled: true },
         devInteractions: { enabled: false },
@@ -62,7 +82,48 @@ export class OidcIssuer {
       },
       extraTokenClaims: async () => this.claims as never,
     };
-    this.#serve = new Provider(this.url, configuration).callback();
+    const provider = new Provider(this.url, configuration);
+    const serve = provider.callback();
+    this.#serve = (request, response) => {
+      if (request.url?.startsWith('/interaction/') !== true) return serve(request, response);
+      const login = { accountId: this.account.sub };
+      provider.interactionFinished(request, response, { login, consent: {} }).catch((error) => response.destroy(error));
+    };
+  }
+
+  #personClient() {
+    return {
+      client_id: 'coffer',
+      client_secret: 'coffer-client-secret',
+      application_type: 'native' as const,
+      redirect_uris: [...this.#redirectUris],
+      grant_types: ['authorization_code'],
+      response_types: ['code' as const],
+    };
+  }
+
+  /** Registers the service as a client with this address. */
+  async register(redirectUri: string): Promise<void> {
+    this.#redirectUris.push(redirectUri);
+    await this.rotate();
+  }
+
+  /** What the browser of `account` does at the provider: it follows redirects until one leaves the provider, and returns that address. */
+  async signIn(authorizationUrl: string): Promise<string> {
+    const jar = new Map<string, string>();
+    let url = authorizationUrl;
+    for (let hops = 0; url.startsWith(this.url) && hops < 10; hops++) {
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+      const response = await fetch(url, { redirect: 'manual', headers: { cookie } });
+      for (const set of response.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+        jar.set(name, value);
+      }
+      const location = response.headers.get('location');
+      if (location === null) throw new Error(`no redirect: ${response.status} ${await response.text()}`);
+      url = new URL(location, url).href;
+    }
+    return url;
   }
 
   async token(resource: string): Promise<string> {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
-import { INPUTS, type Input, type MakeInput, nameOf, pathOf, type World } from './endpoint-inputs.ts';
+import {
+  deleteSecondFactor,
+  INPUTS,
+  type Input,
+  type MakeInput,
+  nameOf,
+  pathOf,
+  type World,
+} from './endpoint-inputs.ts';
 import { newIssuerKey, OutsideIssuer, signed } from './external-issuer.ts';
 import { OUTSIDE_ENV } from './external-logins.ts';
 import { addCluster, clusterHeaders } from './fleet.ts';
@@ -64,6 +72,8 @@ const PREPARED_FIELDS = new Set([
     'document',
     'jwt_svid',
     'id_token',
+    'device_code',
+    'user_code',
   ],
   ...['login.email', 'login.password', 'operatorSecretByName.name', 'dualVerify.message'],
   'readAnomalyBaselines.resource',
@@ -191,7 +201,10 @@ export class ExampleSender {
       const own = await ok(service.call('GET', '/auth/me'));
       return (await addColleague(service, own.tenant.id, 'owner', withFactor)).token;
     }
-    return credentials.includes('pat') ? owner.token : logIn(service, owner);
+    if (credentials.includes('pat')) return owner.token;
+    // Earlier examples may have enrolled one.
+    await deleteSecondFactor(service, owner.id);
+    return logIn(service, owner);
   }
 }
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { baseOf, CofferError } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
@@ -18,6 +19,10 @@ export function register(program: Command): void {
     .option('--email <address>', 'who you are')
     .option('--invitation', 'accept an invitation: its token and a new password are asked for')
     .option('--token', 'read a personal access token from standard input or a prompt instead')
+    .option('--sso <provider>', 'sign in with this provider of your organization, in a browser')
+    .option('--tenant <name>', 'with --sso: your tenant, unless it is that of the operator')
+    .option('--device', 'show a code, which you confirm where you are logged in already')
+    .option('--approve <code>', 'confirm the code that another command line of yours shows')
     .action((options: LoginOptions, command: Command) => logIn(options, command))
     .addHelpText(
       'after',
@@ -48,9 +53,15 @@ interface LoginOptions {
   email?: string;
   invitation?: boolean;
   token?: boolean;
+  sso?: string;
+  tenant?: string;
+  device?: boolean;
+  approve?: string;
 }
 
-async function logIn({ email, token, invitation }: LoginOptions, command: Command): Promise<void> {
+async function logIn(login: LoginOptions, command: Command): Promise<void> {
+  const { email, token, invitation } = login;
+  if (login.approve !== undefined) return approveDevice(login.approve, command);
   const options = command.optsWithGlobals<GlobalOptions>();
   const all = readProfiles();
   const name = options.profile ?? env('COFFER_PROFILE') ?? all.current;
@@ -62,7 +73,9 @@ async function logIn({ email, token, invitation }: LoginOptions, command: Comman
       ? await sessionByToken(url, caFile)
       : invitation === true
         ? await sessionByInvitation(url, caFile)
-        : await sessionByPassword(url, caFile, email);
+        : login.sso !== undefined || login.device === true
+          ? await sessionByDevice(url, caFile, login)
+          : await sessionByPassword(url, caFile, email);
   const first = Object.keys(all.profiles).length === 0;
   const { user, tenant } = await clientOf({ url, auth: { token: session.token }, caFile }).call('GET /auth/me', {});
   const profile: Profile = { url, email: user.email, ...session, ...(caFile !== null && { ca_file: resolve(caFile) }) };
@@ -106,6 +119,38 @@ async function sessionByPassword(url: string, caFile: string | null, given: stri
     return attempt(await ask('Code of your second factor'));
   });
   return { token, expires_at, email };
+}
+
+/** Opens nothing itself: the browser may be on another machine. */
+async function sessionByDevice(url: string, caFile: string | null, { sso, tenant }: LoginOptions): Promise<Session> {
+  const coffer = clientOf({ url, auth: { anonymous: true }, caFile });
+  const wanted = { ...(sso !== undefined && { provider: sso }), ...(tenant !== undefined && { tenant }) };
+  const device = await coffer.call('POST /auth/device', { body: { client: 'cli', ...wanted } });
+  note(
+    device.verification_uri === null
+      ? `Where you are logged in: coffer login --approve ${device.user_code}`
+      : `Open ${device.verification_uri}\nand enter the code ${device.user_code}`,
+  );
+  for (;;) {
+    await sleep(device.interval * 1000);
+    const { token, expires_at } = await coffer
+      .call('POST /auth/device/token', { body: { device_code: device.device_code } })
+      .catch((error: unknown) => {
+        // Too early: the next round waits again.
+        if (error instanceof CofferError && error.code === 'RATE_LIMIT_EXCEEDED')
+          return { token: undefined, expires_at: undefined };
+        throw error;
+      });
+    if (token !== undefined && expires_at !== undefined) return { token, expires_at };
+  }
+}
+
+async function approveDevice(code: string, command: Command): Promise<void> {
+  const { approved } = await clientOf(settingsOf(command)).call('POST /auth/device/approve', {
+    body: { user_code: code },
+  });
+  if (wantsJson(command)) return printJson({ approved });
+  note('Confirmed: the command line that shows this code gets a session of yours.');
 }
 
 async function sessionByInvitation(url: string, caFile: string | null): Promise<Session> {

@@ -7,14 +7,17 @@ import * as groups from './service.ts';
 import { deleteMembershipsOf } from './store.ts';
 
 export {
+  deleteMember,
   findGroupByIdOrName,
   GROUP_MEMBERS,
   GROUPS,
   groupNames,
   groupsOfUser,
   groupsOfUsers,
+  insertMember,
   joinedBy,
   lockGroup,
+  membershipOf,
   membersOfGroups,
   shownGroup,
 } from './store.ts';

@@ -32,6 +32,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'Secrets',
     guide: ['import-and-export'],
   },
+  'sign-on': {
+    title: 'Sign-on',
+    group: 'People',
+    guide: ['sign-on'],
+  },
   sessions: {
     title: 'Sessions',
     group: 'People',

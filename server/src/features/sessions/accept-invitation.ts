@@ -16,10 +16,10 @@ import {
   updateUser,
 } from '../users/index.ts';
 import type * as contract from './contract.ts';
-import { identify, issueSession, sessionAnswer } from './service.ts';
+import { identify, issueSession, refuseIfSignOnRequired, type SessionPorts, sessionAnswer } from './service.ts';
 
 /** The token has 256 random bits, so it cannot be guessed, and response time reveals nothing useful. */
-export async function acceptInvitation(ctx: Context, body: Body<typeof contract.acceptInvite>) {
+export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: Body<typeof contract.acceptInvite>) {
   const { read } = ctx.database;
   ctx.record.setResource('session');
   const hash = sha256(body.token);
@@ -31,6 +31,7 @@ export async function acceptInvitation(ctx: Context, body: Body<typeof contract.
   identify(ctx, tenant, user_id, user.email);
   if (found.expires_at <= ctx.now) throw denied('the invitation has expired');
 
+  await refuseIfSignOnRequired(ctx, ports, user);
   const password_hash = await hashPassword(body.password, tenant_id);
   const issued = await issueSession(ctx, user, false);
   ctx.record.describe({ token: issued.row.token_id, invited_by: found.invited_by });

@@ -33,6 +33,13 @@ export function signupSubjects(mailbox: string, address: string): Subject[] {
   ];
 }
 
+/** Codes of command lines: whoever guesses them from one address is slowed down, and so is a person who tries many. */
+export function deviceSubjects(userId: string, address: string): Subject[] {
+  const byAddress: Subject = { kind: 'address', hash: sha256(JSON.stringify(['device code', addressGroup(address)])) };
+  if (userId === '') return [byAddress];
+  return [{ kind: 'account', hash: sha256(JSON.stringify(['device code of', userId])) }, byAddress];
+}
+
 /** Whoever has the token of a sign-up may still not guess the password of the person who signed up. */
 export function verificationSubjects(tokenHash: Buffer): Subject[] {
   return [{ kind: 'account', hash: sha256(JSON.stringify(['verification', tokenHash.toString('base64url')])) }];
@@ -46,7 +53,7 @@ export async function beginTry(
   database: Database,
   subjects: readonly Subject[],
   now: number,
-  what: 'failed logins' | 'sign-ups' | 'attempts to verify' = 'failed logins',
+  what: 'failed logins' | 'sign-ups' | 'wrong codes' | 'attempts to verify' = 'failed logins',
 ): Promise<void> {
   const blockedUntil = await database.transaction(async (tx) => {
     let until = 0;

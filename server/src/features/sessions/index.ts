@@ -1,6 +1,7 @@
 import { HOUR_MS } from '../../kernel/platform/clock.ts';
 import type { Feature } from '../../kernel/platform/feature.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { acceptInvitation } from './accept-invitation.ts';
@@ -8,9 +9,18 @@ import * as contract from './contract.ts';
 import * as sessions from './service.ts';
 import { deleteFailuresBefore } from './store.ts';
 
-export { beginTry, countedWithin, signupSubjects, verificationSubjects } from './back-off.ts';
+export {
+  beginTry,
+  countedWithin,
+  deviceSubjects,
+  signupSubjects,
+  succeeded,
+  verificationSubjects,
+} from './back-off.ts';
+export { identify, issueSession } from './service.ts';
 
-export function sessionsFeature(kernel: Kernel): Feature {
+export function sessionsFeature(kernel: Kernel, wiring: Wiring): Feature {
+  const ports = wiring.needs('requiresSignOn');
   return {
     name: 'sessions',
     jobs: [
@@ -23,8 +33,8 @@ export function sessionsFeature(kernel: Kernel): Feature {
       },
     ],
     endpoints: bindContract(contract, {
-      login: (ctx, { body }) => sessions.login(ctx, body),
-      acceptInvite: (ctx, { body }) => acceptInvitation(ctx, body),
+      login: (ctx, { body }) => sessions.login(ctx, ports, body),
+      acceptInvite: (ctx, { body }) => acceptInvitation(ctx, ports, body),
       logout: (ctx) => sessions.logout(ctx),
       readMe: (ctx) => sessions.me(ctx),
       changePassword: (ctx, { body }) => sessions.changePassword(ctx, body),

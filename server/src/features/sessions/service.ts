@@ -2,11 +2,13 @@ import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../../kernel/crypto/passwords.ts';
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
 import { Preserialized } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Principal } from '../../kernel/request/principal.ts';
 import { canonicalEmail } from '../../kernel/request/wire.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import {
   findOperatorTenant,
@@ -23,7 +25,26 @@ import { type Warning, warningsFor } from './warnings.ts';
 
 export const SESSION_TTL_MS = 12 * HOUR_MS;
 
-export async function login(ctx: Context, body: Body<typeof contract.login>) {
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** Whether people of the tenant, owners excepted, can log in only with an OpenID provider. */
+    requiresSignOn(db: Reader, tenantId: string): Promise<boolean>;
+  }
+}
+
+export type SessionPorts = Pick<Ports, 'requiresSignOn'>;
+
+/** An owner can always log in with a password, so that a provider that fails locks nobody out for good. */
+export async function refuseIfSignOnRequired(ctx: Context, ports: SessionPorts, user: UserRow): Promise<void> {
+  if (user.role === 'owner' || !(await ports.requiresSignOn(ctx.database.read, user.tenant_id))) return;
+  throw new CofferError(
+    'LOGIN_DENIED',
+    'Your organization requires sign-in with its identity provider: use coffer login --sso.',
+    { auditReason: 'the tenant requires sign-on' },
+  );
+}
+
+export async function login(ctx: Context, ports: SessionPorts, body: Body<typeof contract.login>) {
   const email = canonicalEmail(body.email);
   const { read } = ctx.database;
   ctx.record.setResource('session');
@@ -44,6 +65,8 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   if (!isPasswordRight || tenant === undefined || user === undefined) throw denied('wrong e-mail address or password');
   if (user.status !== 'active') throw denied('the user is disabled');
   if (tenant.status !== 'active') throw denied('the tenant is suspended');
+
+  await refuseIfSignOnRequired(ctx, ports, user);
 
   const factor = await secondFactor(ctx.kernel, tenant.tenant_id, user.user_id, body.otp);
   if (factor.isEnrolled && body.otp === undefined) {

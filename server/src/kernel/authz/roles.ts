@@ -59,6 +59,7 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'users:read',
     'groups:read',
     'policies:read',
+    'sso_providers:read',
     'tenant_settings:read',
     'tier:read',
     'tokens:read',

@@ -10,6 +10,8 @@ export class QueryError extends Error {
 /** The part of an object schema that `coerceQuery` reads; a TypeBox `TObject` fits. */
 export interface QuerySchema {
   readonly properties: Readonly<Record<string, object>>;
+  /** True: parameters that are not declared are ignored, for addresses that others send people to. */
+  readonly additionalProperties?: unknown;
 }
 
 export interface CoercedQuery {
@@ -50,6 +52,7 @@ export function coerceQuery(schema: QuerySchema, pairs: ReadonlyMap<string, read
   const problems: FieldProblem[] = [];
   for (const [key, texts] of pairs) {
     const declared = Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined;
+    if (declared === undefined && schema.additionalProperties === true) continue;
     const result = declared === undefined ? { reason: 'unknown parameter' } : coerce(kindOf(declared), texts);
     if (result === null) continue;
     if ('reason' in result) problems.push({ pointer: pointerTo(key), reason: result.reason });

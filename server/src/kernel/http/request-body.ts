@@ -53,9 +53,11 @@ export class RequestBody implements UnreadBody {
   #release: () => void = () => {};
   /** How long the client took to send it. */
   waitedMs = 0;
+  readonly #acceptsForm: boolean;
 
-  constructor(request: IncomingMessage, response: ServerResponse, reading: BodyReading) {
+  constructor(request: IncomingMessage, response: ServerResponse, reading: BodyReading, acceptsForm = false) {
     this.#request = request;
+    this.#acceptsForm = acceptsForm;
     this.#response = response;
     this.#reading = reading;
   }
@@ -63,6 +65,7 @@ export class RequestBody implements UnreadBody {
   async read(holder: BodyHolder, bytesMax: number, membersMax?: number): Promise<unknown> {
     const bytes = await this.readBytes(holder, bytesMax);
     if (bytes.length === 0) return undefined;
+    if (this.#acceptsForm && isForm(this.#request)) return formOf(bytes);
     try {
       return await this.#reading.json.parse(bytes, membersMax);
     } catch (error) {
@@ -106,7 +109,7 @@ export class RequestBody implements UnreadBody {
       };
       const add = (piece: Buffer) => {
         try {
-          if (collected.isEmpty) checkType(request);
+          if (collected.isEmpty) checkType(request, this.#acceptsForm);
           collected.add(piece);
         } catch (error) {
           stop();
@@ -179,10 +182,30 @@ class Collected {
   }
 }
 
-function checkType({ headers }: IncomingMessage): void {
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?$/i;
+/** More than any form of ours has. */
+const FORM_FIELDS_MAX = 16;
+
+function isForm({ headers }: IncomingMessage): boolean {
+  return FORM_TYPE.test(headers['content-type'] ?? '');
+}
+
+/** The fields of an HTML form, each a string. An empty field counts as absent, as in a query. */
+function formOf(bytes: Buffer): Record<string, string> {
+  const fields = [...new URLSearchParams(bytes.toString('utf8'))];
+  const names = new Set(fields.map(([name]) => name));
+  if (fields.length > FORM_FIELDS_MAX || names.size < fields.length || names.has('__proto__')) {
+    throw new CofferError('INVALID_REQUEST', 'Send each field of the form once.');
+  }
+  return Object.fromEntries(fields.filter(([, value]) => value !== ''));
+}
+
+function checkType(request: IncomingMessage, acceptsForm: boolean): void {
+  const { headers } = request;
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new CofferError('INVALID_REQUEST', 'Send the body uncompressed, without Content-Encoding.');
   }
+  if (acceptsForm && isForm(request)) return;
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');
   }

@@ -153,7 +153,7 @@ export function createHttpServer(
       ...(deadline && { deadline }),
       ...(trace && { trace }),
     };
-    const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
+    const body = hasBody(request) ? new RequestBody(request, response, reading, declaration.form === true) : null;
     const act = () => {
       const answering = pipeline.answer(endpoint, call, body);
       return body === null ? answering : answering.finally(() => body.release());
@@ -164,7 +164,7 @@ export function createHttpServer(
     kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
     requestLog.answered(logged, result.status, durationMs);
     if (trace !== null) kernel.traces?.add(endOf(trace, logged, result.status));
-    if (declaration.raw.startsWith('text/html')) result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
+    if (declaration.raw.startsWith('text/html')) result.headers['Content-Security-Policy'] ??= PAGE_SECURITY_POLICY;
     send(response, result, requestId, (error) => {
       // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;

@@ -100,6 +100,8 @@ export interface EndpointDeclaration {
   bodyBytesMax: number;
   /** The handler gets the bytes of the body as they were sent (`ctx.rawBody`), because a signature covers them. Only for public endpoints. */
   rawBody?: true;
+  /** The body may also be an HTML form, for pages without a script. Only for public endpoints, because no other credential comes from a page. */
+  form?: true;
   /** Keys and elements of the body, if more are needed than elsewhere. */
   bodyMembersMax?: number;
   /** Whether `If-Match` is part of the request. No other header is: the others identify the caller, not the operation. */
@@ -204,6 +206,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   body: true,
   bodyBytesMax: true,
   rawBody: true,
+  form: true,
   bodyMembersMax: true,
   ifMatch: true,
   ifNoneMatch: true,
@@ -262,6 +265,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic && e.bodyMembersMax !== undefined) return 'a public body has no more members than any other';
   if (e.rawBody === true && (!isPublic || e.body !== NONE || e.method !== 'POST'))
     return 'only a public POST without a schema for its body can get the bytes of its body';
+  if (e.form === true && (!isPublic || e.body === NONE)) return 'only a public endpoint with a body accepts a form';
   if (e.ifNoneMatch === true && e.method !== 'GET') return 'only a GET can be not modified';
   if (e.method !== 'GET' && e.bodyBytesMax < EMPTY_BODY_BYTES)
     return 'the body limit must allow {}, which clients send where no body is required';

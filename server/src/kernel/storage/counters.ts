@@ -7,7 +7,7 @@ export type CounterName = 'environments' | 'federations';
  * Used only as locks: rows are counted against a quota, and its lock prevents others from inserting one in the meantime; events of the payment
  * processor are applied one after the other.
  */
-export type LockName = `quota ${QuotaName}` | 'billing events';
+export type LockName = `quota ${QuotaName}` | 'billing events' | 'sso providers';
 
 /** The next number of this kind in the tenant, from 1. Concurrent callers wait until this transaction has ended. */
 export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): Promise<number> {

@@ -1,0 +1,73 @@
+import type { Context } from '../../kernel/request/context.ts';
+
+/** Pages without a script or a style. Their forms are sent to this service only. */
+const FORM_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+export function asPage(ctx: Context): void {
+  ctx.setHeader('Content-Security-Policy', FORM_POLICY);
+}
+
+function page(title: string, body: string, head = ''): string {
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title>${head}</head>
+<body>
+<main>
+<h1>${escaped(title)}</h1>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+export function codePage(provider: string, tenant: string | undefined): string {
+  const hidden = tenant === undefined ? '' : hiddenField('tenant', tenant);
+  return page(
+    'Sign in to Coffer',
+    `<form method="post" action="/auth/sso/${escaped(encodeURIComponent(provider))}">
+${hidden}<p><label for="user_code">The code that your command line shows</label></p>
+<p><input id="user_code" name="user_code" required maxlength="16" autocomplete="off" autocapitalize="characters" spellcheck="false" autofocus></p>
+<p><button>Continue with ${escaped(provider)}</button></p>
+</form>`,
+  );
+}
+
+/** A page and no redirect, because browsers apply the form policy to redirects too, and the provider's address is not known before. */
+export function onwardPage(url: URL): string {
+  const address = escaped(url.href);
+  return page(
+    'Continue at your identity provider',
+    `<p><a href="${address}" rel="noreferrer">Continue at ${escaped(url.host)}</a></p>`,
+    `<meta http-equiv="refresh" content="0;url=${address}">`,
+  );
+}
+
+export function confirmPage(
+  device: { userCode: string; address: string },
+  answer: { code: string; state: string; iss?: string | undefined },
+): string {
+  const { code, state, iss } = answer;
+  return page(
+    'Is this your command line?',
+    `<p>It shows the code <strong>${escaped(device.userCode)}</strong> and was started from the address ${escaped(device.address)}.</p>
+<p>It will be able to do everything that you may do. If you did not start it yourself, close this page.</p>
+<form method="post" action="/auth/sso/callback">
+${hiddenField('code', code)}${hiddenField('state', state)}${iss === undefined ? '' : hiddenField('iss', iss)}<p><button>Yes, sign it in</button></p>
+</form>`,
+  );
+}
+
+export function donePage(): string {
+  return page('You are signed in', '<p>Return to the command line. You can close this page.</p>');
+}
+
+function hiddenField(name: string, value: string): string {
+  return `<input type="hidden" name="${name}" value="${escaped(value)}">\n`;
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}
