@@ -60,7 +60,6 @@ interface LoginOptions {
 }
 
 async function logIn(login: LoginOptions, command: Command): Promise<void> {
-  const { email, token, invitation } = login;
   if (login.approve !== undefined) return approveDevice(login.approve, command);
   const options = command.optsWithGlobals<GlobalOptions>();
   const all = readProfiles();
@@ -68,14 +67,7 @@ async function logIn(login: LoginOptions, command: Command): Promise<void> {
   const url = baseOf(await urlFor(options, all.profiles[name]?.url));
   const before = all.profiles[name];
   const caFile = options.caFile ?? env('COFFER_CA_FILE') ?? (before?.url === url ? before.ca_file : undefined) ?? null;
-  const session =
-    token === true
-      ? await sessionByToken(url, caFile)
-      : invitation === true
-        ? await sessionByInvitation(url, caFile)
-        : login.sso !== undefined || login.device === true
-          ? await sessionByDevice(url, caFile, login)
-          : await sessionByPassword(url, caFile, email);
+  const session = await sessionFor(login, url, caFile);
   const first = Object.keys(all.profiles).length === 0;
   const { user, tenant } = await clientOf({ url, auth: { token: session.token }, caFile }).call('GET /auth/me', {});
   const profile: Profile = { url, email: user.email, ...session, ...(caFile !== null && { ca_file: resolve(caFile) }) };
@@ -85,6 +77,13 @@ async function logIn(login: LoginOptions, command: Command): Promise<void> {
   note(`Logged in to ${url} as ${user.email} (${user.role} of ${tenant.name}).`);
   if (!first && all.current !== name)
     note(`The current profile is still ${all.current}. To change that: coffer profiles use ${name}`);
+}
+
+function sessionFor(login: LoginOptions, url: string, caFile: string | null): Promise<Session> {
+  if (login.token === true) return sessionByToken(url, caFile);
+  if (login.invitation === true) return sessionByInvitation(url, caFile);
+  if (login.sso !== undefined || login.device === true) return sessionByDevice(url, caFile, login);
+  return sessionByPassword(url, caFile, login.email);
 }
 
 async function urlFor({ url }: GlobalOptions, known: string | undefined): Promise<string> {

@@ -124,6 +124,14 @@ onBothDatabases('sign-on', (database) => {
       assert.deepEqual([(await me(session)).user.role, await members()], ['auditor', []]);
     });
 
+    test('joins groups of their own tenant only', async () => {
+      const [tenant, other] = [await addTenant(service), await addTenant(service)];
+      await ok(service.call('POST', '/v1/groups', { token: other.owner.token, body: { name: 'theirs' } }), 201);
+      const body = fields({ group_mapping: { Ops: 'theirs' } });
+      const { token } = tenant.owner;
+      await refused(service.call('POST', '/auth/sso/providers', { token, body }), 422, 'VALIDATION_FAILED');
+    });
+
     test('without a role is refused, and gets no account', async () => {
       const tenant = await addProvider({ default_role: null, role_mapping: { Staff: 'member' } });
       const { answer, device } = await signIn(tenant);
