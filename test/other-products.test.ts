@@ -216,6 +216,11 @@ onBothDatabases('faults of other products', (database) => {
     assert.deepEqual(
       open.map((e) => e.name),
       [
+        // They ask for a sign-in at the provider of a tenant, or for a code that somebody confirms who is logged in.
+        'beginSsoSignIn',
+        'finishSsoSignIn',
+        'startDeviceLogin',
+        'pollDeviceLogin',
         'login',
         'acceptInvite',
         'exchangeFederatedToken',

@@ -84,7 +84,7 @@ describe('a first start', () => {
     assertModes(service.dataDir);
     for (const name of ['root.key', 'admin.token', 'coffer.db', 'ca.pem'])
       assert.ok(existsSync(join(service.dataDir, name)), name);
-    assertCurlLineWorks(service);
+    assertLoginLineWorks(service);
     assert.equal(service.stdout().includes(service.adminToken()), false, 'the token itself is not printed');
     await stopService(service);
 
@@ -96,7 +96,7 @@ describe('a first start', () => {
 
   test('prints a line that works whatever the folder is called', async () => {
     const service = await spawnService({ dataDir: `${newDataDir()} it's "$HOME"`, env: PRETTY });
-    assertCurlLineWorks(service);
+    assertLoginLineWorks(service);
     await stopService(service);
   });
 
@@ -136,15 +136,21 @@ describe('a first start', () => {
     );
   });
 
-  function assertCurlLineWorks(service: ServiceProcess): void {
+  /** The line for logging in works when pasted, in the folder of the checkout. */
+  function assertLoginLineWorks(service: ServiceProcess): void {
     const line =
       service
         .stdout()
         .split('\n')
-        .find((text) => text.includes('curl')) ?? '';
-    const answer = execFileSync('sh', ['-c', `${line} -w ' %{http_code}'`], { encoding: 'utf8', timeout: 10_000 });
-    assert.match(answer, / 200$/);
-    assert.equal(JSON.parse(answer.replace(/ 200$/, '')).user.role, 'owner');
+        .find((text) => text.includes('coffer login')) ?? '';
+    const COFFER_CONFIG_DIR = join(service.dataDir, 'cli');
+    const env = { ...process.env, COFFER_CONFIG_DIR };
+    execFileSync('sh', ['-c', `${line} && npx coffer whoami --json > "$COFFER_CONFIG_DIR/who"`], {
+      env,
+      stdio: 'pipe',
+      timeout: 60_000,
+    });
+    assert.equal(JSON.parse(readFileSync(join(COFFER_CONFIG_DIR, 'who'), 'utf8')).user.role, 'owner');
   }
 });
 
