@@ -26,6 +26,7 @@ export interface AgentOptions extends SelectionOptions {
   isOnce: boolean;
 }
 
+const TOLD = Symbol('told to stop');
 const STOP_MS = 10_000;
 const FIRST_WAIT_MS = 60_000;
 
@@ -37,6 +38,8 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #written = new Map<string, string>();
   readonly #stopping = new AbortController();
+  /** With a command, signals are the command's. */
+  readonly #told: Promise<typeof TOLD>;
   #suppliedAt = performance.now();
 
   constructor(coffer: Coffer, settings: Settings, selection: Selection | null, options: AgentOptions) {
@@ -44,13 +47,19 @@ export class Agent {
     this.#settings = settings;
     this.#selection = selection;
     this.#options = options;
+    const told = Promise.withResolvers<typeof TOLD>();
+    this.#told = told.promise;
+    if (options.command.length > 0) return;
+    // From now on, also while it waits for the service.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => told.resolve(TOLD));
   }
 
   /** Ends with the exit code of the command, or 0 when it was told to stop. */
   async run(): Promise<number> {
     const { command, isOnce } = this.#options;
-    let supplied = await this.#first();
-    if (isOnce) return EXIT.done;
+    const first = await Promise.race([this.#first(), this.#told]);
+    if (first === TOLD || isOnce) return EXIT.done;
+    let supplied = first;
     this.#renewCertificate();
     if (command.length === 0) return this.#withoutCommand(supplied.versions);
     for (;;) {
@@ -68,12 +77,9 @@ export class Agent {
   }
 
   async #withoutCommand(versions: string): Promise<number> {
-    const told = Promise.withResolvers<null>();
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => told.resolve(null));
-    const stale = this.#untilRestart(versions, null);
-    const outcome = await Promise.race([told.promise.then(() => 'told' as const), stale]);
+    const outcome = await Promise.race([this.#told, this.#untilRestart(versions, null)]);
     this.#stopping.abort();
-    if (outcome !== 'told') throw this.#staleError();
+    if (outcome !== TOLD) throw this.#staleError();
     return EXIT.done;
   }
 

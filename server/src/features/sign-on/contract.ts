@@ -109,7 +109,7 @@ const common = {
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
-  region: 'forward',
+  region: 'local',
   approval: NONE,
   plaintext: false,
   raw: NONE,

@@ -331,12 +331,15 @@ onBothDatabases('rotation through a backend', (database) => {
       gates.push(gate);
       paths.push(path);
     }
-    let [held, mostHeld] = [0, 0];
+    // By gate, since a second connection to one can come before the end of the first is seen.
+    const held = new Map<Gate, number>();
+    let mostHeld = 0;
     for (const gate of gates) {
       gate.fate = () => 'hold';
       gate.onHeld = (client) => {
-        mostHeld = Math.max(mostHeld, ++held);
-        client.once('close', () => held--);
+        held.set(gate, (held.get(gate) ?? 0) + 1);
+        mostHeld = Math.max(mostHeld, [...held.values()].filter((count) => count > 0).length);
+        client.once('close', () => held.set(gate, (held.get(gate) ?? 0) - 1));
       };
     }
     service.clock.advance(6 * MINUTE_MS);

@@ -6,9 +6,10 @@ export function certificateEnd(value: string): number | null {
   const leaf = readPem(value)?.blocks.find(({ label }) => label === 'CERTIFICATE');
   if (leaf === undefined) return null;
   try {
-    // OpenSSL also accepts a certificate whose end is no time.
-    const end = new X509Certificate(leaf.text).validToDate.getTime();
-    return Number.isNaN(end) ? null : end;
+    // OpenSSL also accepts a certificate whose end is no time: it says so in words, while the date is whatever was in memory.
+    const { validTo, validToDate } = new X509Certificate(leaf.text);
+    const end = validToDate.getTime();
+    return Number.isNaN(Date.parse(validTo)) || Number.isNaN(end) ? null : end;
   } catch {
     return null;
   }
