@@ -73,5 +73,5 @@ function scalarOf(value: string): string | null {
 }
 
 function quotedIfNeeded(text: string): string {
-  return /^[A-Za-z0-9/._:-]+$/.test(text) ? text : JSON.stringify(text);
+  return /^[A-Za-z0-9][A-Za-z0-9/._:-]*$/.test(text) ? text : JSON.stringify(text);
 }
