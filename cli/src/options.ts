@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from 'commander';
+
 /** For options that are given several times, or once with commas: an option that takes all that follows would swallow the command. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, ...value.split(',').filter((one) => one !== '')];
@@ -6,4 +8,10 @@ export function collect(value: string, before: readonly string[] = []): string[]
 /** The same for texts that may have commas. */
 export function collectWhole(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
+}
+
+export function positive(text: string): number {
+  const number = Number(text);
+  if (!(number > 0) || number > 8760) throw new InvalidArgumentError('It must be a number above 0.');
+  return number;
 }

@@ -8,14 +8,13 @@ import { type Selection, versionsOf } from './selection.ts';
 import type { Settings } from './settings.ts';
 
 const STOP_MS = 10_000;
-const INTERVAL_MS = 10_000;
 
 /** Runs a command and starts it again whenever a secret that it was given has changed. Returns the exit code of its last run. */
 export async function runWatched(
   coffer: Coffer,
   settings: Settings,
   selection: Selection,
-  options: EnvironmentOptions,
+  { intervalMs, ...options }: EnvironmentOptions & { intervalMs: number },
   [name = '', ...args]: readonly string[],
 ): Promise<number> {
   const read = () => environmentFor(coffer, settings, selection, options);
@@ -25,7 +24,7 @@ export async function runWatched(
   for (;;) {
     const child = startChild(name, args, environment);
     const watching = new AbortController();
-    const changed = untilChanged(coffer, selection, versions, read, watching.signal);
+    const changed = untilChanged(coffer, selection, versions, read, intervalMs, watching.signal);
     changed.catch(() => {});
     const outcome = await Promise.race([child.ended, changed]);
     watching.abort();
@@ -51,12 +50,13 @@ async function untilChanged(
   selection: Selection,
   present: string,
   read: () => Promise<ChildEnvironment>,
+  intervalMs: number,
   signal: AbortSignal,
 ): Promise<Given> {
   let told = '';
   for (;;) {
     // Not to wait any more is the only thing that ends this; by then nobody listens.
-    await sleep(intervalMs() * (0.9 + 0.2 * Math.random()), undefined, { ref: false });
+    await sleep(intervalMs * (0.9 + 0.2 * Math.random()), undefined, { ref: false });
     signal.throwIfAborted();
     try {
       const versions = await versionsOf(coffer, selection, signal);
@@ -69,9 +69,4 @@ async function untilChanged(
       told = said;
     }
   }
-}
-
-function intervalMs(): number {
-  const seconds = Number(process.env['COFFER_WATCH_SECONDS']);
-  return seconds > 0 ? seconds * 1000 : INTERVAL_MS;
 }

@@ -166,6 +166,11 @@ describe('installed', () => {
     writeFileSync(
       join(folder, 'use.ts'),
       `import { InProcessVersionStore, type VersionStore } from '@coffer/client/zero-knowledge';
+import { Coffer, CofferError, type Schemas } from '@coffer/client';
+import { nodeTransport } from '@coffer/client/node';
+const coffer = new Coffer({ url: 'http://127.0.0.1:1', auth: { token: 'x' }, transport: nodeTransport(), attempts: 1 });
+const vault: Schemas['VaultDetail'] | string = await coffer.vaults.get('v').catch((error: CofferError) => error.code);
+if (vault !== 'NO_ANSWER') throw new Error('nobody is there');
 const store: VersionStore = new InProcessVersionStore();
 // @ts-expect-error: a store is no number, so this line shows that the types were found.
 const wrong: number = new InProcessVersionStore();

@@ -4,7 +4,7 @@ import { parseTemplate } from '../agent/rendering.ts';
 import { serveSocket } from '../agent/socket.ts';
 import { CommandError } from '../failure.ts';
 import { addGlobalOptions, type GlobalOptions } from '../global-options.ts';
-import { collectWhole } from '../options.ts';
+import { collectWhole, positive } from '../options.ts';
 import { note } from '../output.ts';
 import { addSelectionOptions, refuseCertificateAlone, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, env, PROFILE, settingsOf } from '../settings.ts';
@@ -28,8 +28,13 @@ export function register(program: Command): void {
       'restart',
     )
     .option('--reload <command>', 'run this after a change, for a service that was started elsewhere')
-    .option('--interval <seconds>', 'how often to look for changes', '10')
-    .option('--max-stale-hours <hours>', 'how long to go on while the service cannot be reached or refuses', '24')
+    .option('--interval <seconds>', 'how often to look for changes', positive, 10)
+    .option(
+      '--max-stale-hours <hours>',
+      'how long to go on while the service cannot be reached or refuses',
+      positive,
+      24,
+    )
     .option('--once', 'write the files and end')
     .passThroughOptions()
     .action((name: string | undefined, args: string[], options: RunOptions, command: Command) =>
@@ -52,8 +57,8 @@ interface RunOptions extends SelectionOptions {
   socket?: string;
   onChange: string;
   reload?: string;
-  interval: string;
-  maxStaleHours: string;
+  interval: number;
+  maxStaleHours: number;
   once?: boolean;
 }
 
@@ -80,8 +85,8 @@ async function runAgent(
   if (templates.length === 0 && childCommand.length === 0 && options.socket === undefined) {
     throw new CommandError('What should it do? Give a command, --template or --socket.');
   }
-  const intervalMs = positive(options.interval, '--interval') * 1000;
-  const staleMs = positive(options.maxStaleHours, '--max-stale-hours') * 3_600_000;
+  const intervalMs = options.interval * 1000;
+  const staleMs = options.maxStaleHours * 3_600_000;
   const coffer = clientOf(settings, true);
   const agent = new Agent(coffer, settings, hasSelection ? selectionOf(settings, options) : null, {
     ...options,
@@ -120,10 +125,4 @@ function onChangeOf(text: string): OnChange {
   const signal = /^signal:(SIG(?:HUP|USR1|USR2|TERM|INT|QUIT|WINCH))$/.exec(text)?.[1];
   if (signal === undefined) throw new CommandError('--on-change must be restart, nothing or signal:SIGHUP.');
   return { kind: 'signal', signal: signal as NodeJS.Signals };
-}
-
-function positive(text: string, option: string): number {
-  const number = Number(text);
-  if (!(number > 0) || number > 8760) throw new CommandError(`${option} must be a number above 0.`);
-  return number;
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Coffer } from '../../../client/src/index.ts';
+import { type Coffer, CofferError } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { ago, note, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
@@ -132,8 +132,12 @@ async function members(options: VaultOption, command: Command): Promise<void> {
   const pages = coffer.pages('GET /v1/vaults/{vault}/members', { path: { vault }, query: { limit: 1000 } });
   const all = (await Array.fromAsync(pages, (page) => page.members)).flat();
   if (wantsJson(command)) return printJson(all);
-  // Who may not list people sees ids.
-  const names = new Map((await usersOf(coffer).catch(() => [])).map(({ id, email }) => [id, email]));
+  const known = await usersOf(coffer).catch((error: unknown) => {
+    // Who may not list people sees ids.
+    if (error instanceof CofferError && error.status === 403) return [];
+    throw error;
+  });
+  const names = new Map(known.map(({ id, email }) => [id, email]));
   printTable(
     all,
     [

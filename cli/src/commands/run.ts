@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { becomeChild } from '../child.ts';
 import { environmentFor } from '../child-environment.ts';
 import { addGlobalOptions } from '../global-options.ts';
+import { positive } from '../options.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 
@@ -11,6 +12,7 @@ export function register(program: Command): void {
   const run = program.command('run <command> [args...]').description('Run a command with secrets in its environment');
   addGlobalOptions(addSelectionOptions(run))
     .option('--watch', 'restart the command when a secret changes')
+    .option('--interval <seconds>', 'how often --watch looks for changes', positive, 10)
     .option('--clean', 'give the command only the secrets, PATH, HOME, TERM and LANG')
     .option('--preserve', 'let variables that are already set win over secrets')
     .option(
@@ -35,6 +37,7 @@ so signals, exit code and terminal are its own; with --watch they are passed on.
 
 export interface RunOptions extends SelectionOptions {
   watch?: boolean;
+  interval: number;
   clean?: boolean;
   preserve?: boolean;
   offline?: boolean;
@@ -47,7 +50,13 @@ async function runCommand(name: string, args: string[], options: RunOptions, com
   const coffer = clientOf(settings);
   if (options.watch === true) {
     const { runWatched } = await import('../watched-child.ts');
-    process.exitCode = await runWatched(coffer, settings, selection, options, [name, ...args]);
+    process.exitCode = await runWatched(
+      coffer,
+      settings,
+      selection,
+      { ...options, intervalMs: options.interval * 1000 },
+      [name, ...args],
+    );
     return;
   }
   await becomeChild(name, args, await environmentFor(coffer, settings, selection, options));
