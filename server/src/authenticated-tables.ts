@@ -9,10 +9,11 @@ import { BINDINGS, ENVIRONMENTS } from './features/environments/index.ts';
 import { EXPORTERS } from './features/exporters/index.ts';
 import { FEDERATIONS } from './features/federations/index.ts';
 import { GROUP_MEMBERS, GROUPS } from './features/groups/index.ts';
-import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
+import { PASSKEYS, RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
 import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
 import { REGION_CELLS, REGION_PROMOTIONS } from './features/regions/index.ts';
 import { PLAN_LIMITS_TABLE } from './features/saas/index.ts';
+import { SCIM_GROUPS, SCIM_TOKENS, SCIM_USERS } from './features/scim/index.ts';
 import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
 import { SSO_IDENTITIES, SSO_PROVIDERS } from './features/sign-on/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
@@ -33,8 +34,12 @@ export const AUTHENTICATED_TABLES = [
   INVITATIONS,
   TOTP,
   RECOVERY_CODES,
+  PASSKEYS,
   SSO_PROVIDERS,
   SSO_IDENTITIES,
+  SCIM_TOKENS,
+  SCIM_USERS,
+  SCIM_GROUPS,
   GROUPS,
   GROUP_MEMBERS,
   TOKENS,

@@ -1,3 +1,4 @@
+import { accountLinksFeature } from './features/account-links/index.ts';
 import { aggregateFeature } from './features/aggregate/index.ts';
 import { anomaliesFeature } from './features/anomalies/index.ts';
 import { appConnectionsFeature } from './features/app-connections/index.ts';
@@ -8,6 +9,7 @@ import { auditFeature } from './features/audit/index.ts';
 import { billingFeature } from './features/billing/index.ts';
 import { certificatesFeature } from './features/certificates/index.ts';
 import { clustersFeature } from './features/clusters/index.ts';
+import { consoleFeature } from './features/console/index.ts';
 import { copilotFeature } from './features/copilot/index.ts';
 import { eaasFeature } from './features/eaas/index.ts';
 import { endpointDiscoveryFeature } from './features/endpoint-discovery/index.ts';
@@ -26,6 +28,7 @@ import { regionsFeature } from './features/regions/index.ts';
 import { riskFeature } from './features/risk/index.ts';
 import { rollupsFeature } from './features/rollups/index.ts';
 import { saasFeature } from './features/saas/index.ts';
+import { scimFeature } from './features/scim/index.ts';
 import { searchFeature } from './features/search/index.ts';
 import { secretsFeature } from './features/secrets/index.ts';
 import { sessionsFeature } from './features/sessions/index.ts';
@@ -43,6 +46,8 @@ import type { FeatureFactory } from './kernel/platform/feature.ts';
 /** Every feature of the service, in the order in which the reference lists their endpoints. No other order matters. */
 export const FEATURES: readonly FeatureFactory[] = [
   signOnFeature,
+  accountLinksFeature,
+  scimFeature,
   sessionsFeature,
   tokensFeature,
   mfaFeature,
@@ -81,5 +86,6 @@ export const FEATURES: readonly FeatureFactory[] = [
   attackPathsFeature,
   copilotFeature,
   healthFeature,
+  consoleFeature,
   referenceFeature,
 ];

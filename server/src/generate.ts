@@ -1,17 +1,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DECLARATIONS } from './declarations.ts';
+import { nounPages } from './features/reference/nouns.ts';
 import { openApiDocument } from './features/reference/openapi.ts';
 import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from './features/reference/reference-docs.ts';
+import { declaredWords } from './kernel/authz/declared-resources.ts';
 import { configurationMarkdown } from './kernel/platform/settings.ts';
+import { NONE } from './kernel/request/declaration.ts';
 
 /**
- * Generates docs/generated from the code; with `--check` it only reports differences. The files are committed so that a change of the interface is
+ * Generates docs/generated, the words that the console's policy editor completes, and those by which it explains the audit log, from the code; with `--check` it only reports differences. The files are committed so that a change of the interface is
  * seen in review, and the check keeps them up to date.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-const FOLDER = 'docs/generated';
+const DOCS = 'docs/generated';
 /** The default address instead of this machine's, so that the file is the same wherever it is generated. */
 const SERVER_URL = 'http://127.0.0.1:7400';
 
@@ -19,35 +22,72 @@ function generatedFiles(): Map<string, string> {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const openApi = openApiDocument(DECLARATIONS, { version, serverUrl: SERVER_URL });
   return new Map([
-    ['openapi.json', `${JSON.stringify(openApi, null, 2)}\n`],
-    ['endpoints.md', endpointsMarkdown(DECLARATIONS)],
-    ['errors.md', errorsMarkdown()],
-    ['quotas.md', quotasMarkdown()],
+    [`${DOCS}/openapi.json`, `${JSON.stringify(openApi, null, 2)}\n`],
+    [`${DOCS}/endpoints.md`, endpointsMarkdown(DECLARATIONS)],
+    [`${DOCS}/errors.md`, errorsMarkdown()],
+    [`${DOCS}/quotas.md`, quotasMarkdown()],
     [
-      'configuration.md',
+      `${DOCS}/configuration.md`,
       `# Configuration\n\nGenerated from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
     ],
+    ['console/src/policy-words.ts', policyWords()],
+    ['console/src/audit-words.ts', auditWords()],
   ]);
 }
 
+function policyWords(): string {
+  const { actions, resources } = declaredWords();
+  const list = (words: readonly string[]) => `[\n${words.map((word) => `  '${word}',\n`).join('')}]`;
+  const head = '/** Generated from the code by `npm run generate`; do not edit. */\n';
+  return `${head}export const ACTIONS: readonly string[] = ${list(actions)};\n\nexport const RESOURCES: readonly string[] = ${list(resources)};\n`;
+}
+
+/** What each action in the audit log records, by the title of its noun. An action of several endpoints is explained by the first. */
+function auditWords(): string {
+  const known = new Set<string>([NONE]);
+  const groups = nounPages(DECLARATIONS).map(({ title, endpoints }) => {
+    const lines = endpoints.flatMap(({ audit, summary }) => {
+      if (known.has(audit)) return [];
+      known.add(audit);
+      return [property(audit, `'${summary}'`, 4)];
+    });
+    return lines.length === 0 ? '' : `  ${key(title)}: {\n${lines.join('')}  },\n`;
+  });
+  const head = '/** Generated from the code by `npm run generate`; do not edit. */\n';
+  return `${head}export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {\n${groups.join('')}};\n`;
+}
+
+function key(name: string): string {
+  return /^\w+$/.test(name) ? name : `'${name}'`;
+}
+
+/** As the formatter writes it. */
+function property(name: string, text: string, indent: number): string {
+  const line = `${' '.repeat(indent)}${key(name)}: ${text},`;
+  return line.length <= LINE_MAX
+    ? `${line}\n`
+    : `${' '.repeat(indent)}${key(name)}:\n${' '.repeat(indent + 2)}${text},\n`;
+}
+const LINE_MAX = 120;
+
 function committed(name: string): string | null {
   try {
-    return readFileSync(join(ROOT, FOLDER, name), 'utf8');
+    return readFileSync(join(ROOT, name), 'utf8');
   } catch {
     return null;
   }
 }
 
 function check(files: ReadonlyMap<string, string>): void {
-  const different = [...files].filter(([name, text]) => committed(name) !== text).map(([name]) => `${FOLDER}/${name}`);
+  const different = [...files].filter(([name, text]) => committed(name) !== text).map(([name]) => name);
   if (different.length === 0) return;
   console.error(`These files differ from what the code generates: ${different.join(', ')}. Run: npm run generate`);
   process.exitCode = 1;
 }
 
 function write(files: ReadonlyMap<string, string>): void {
-  mkdirSync(join(ROOT, FOLDER), { recursive: true });
-  for (const [name, text] of files) writeFileSync(join(ROOT, FOLDER, name), text);
+  mkdirSync(join(ROOT, DOCS), { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(ROOT, name), text);
 }
 
 if (process.argv.includes('--check')) check(generatedFiles());

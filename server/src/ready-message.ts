@@ -38,12 +38,19 @@ function welcome(app: App): string {
     '',
     `    npx coffer login --url ${app.baseUrl} --token < ${quoted(tokenFile)}`,
     '',
+    ...(app.kernel.config.isConsoleOn ? [consoleLine(app)] : []),
     `  Keep ${rootKeyText(app.kernel)} safe and backed up: without it no secret can be opened.`,
     ...(app.tlsUrl === null ? [] : [tlsLine(app, dirname(tokenFile))]),
     `  The API is described at ${app.baseUrl}/docs`,
     '',
     '',
   ].join('\n');
+}
+
+/** Browsers have passkeys for `localhost` and not for an address. */
+function consoleLine({ baseUrl, kernel }: App): string {
+  const url = kernel.config.hasBaseUrl ? baseUrl : baseUrl.replace('//127.0.0.1:', '//localhost:');
+  return `  Or open ${url}/ in a browser and give the token there. You choose the address and password that you sign in with.`;
 }
 
 /** What the root key comes from, which is what must be backed up. */

@@ -9,6 +9,7 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { ed25519Line, HostRoot, newFolder } from '../../../test/support/host-root.ts';
 import { testAuthority } from '../../../test/support/test-authority.ts';
+import { until as untilSo } from '../../../test/support/until.ts';
 import type { Report } from './scan.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -124,11 +125,8 @@ function start(
   return { child, stdout: () => stdout, stderr: () => stderr, exited };
 }
 
-async function until(what: string, isSo: () => boolean, run?: Run): Promise<void> {
-  for (let tries = 0; !isSo(); tries++) {
-    assert.ok(tries < 1200, `${what}: ${run?.stderr()}`);
-    await new Promise((done) => setTimeout(done, 25));
-  }
+function until(what: string, isSo: () => boolean, run?: Run): Promise<void> {
+  return untilSo(() => `${what}: ${run?.stderr()}`, isSo);
 }
 
 function newHost(): HostRoot {

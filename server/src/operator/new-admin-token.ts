@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
-import { insertToken, issueToken } from '../features/tokens/index.ts';
+import { HANDED_OUT, insertToken, issueToken } from '../features/tokens/index.ts';
 import { listActiveAdmins, lockUser } from '../features/users/index.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
@@ -11,7 +11,6 @@ import { withKernel } from './with-kernel.ts';
 
 const TTL_MS = 365 * DAY_MS;
 const ADMINS_MAX = 10_000;
-const TOKEN_NAME = 'made by coffer server new-admin-token';
 
 /**
  * For an operator who lost the token but has the machine. As at the first start, the token is written to a pending file before the commit and renamed
@@ -30,7 +29,7 @@ export function newAdminToken(config: Config): Promise<string> {
       tenantId: operator.tenant_id,
       userId: owner.user_id,
       kind: 'pat',
-      name: TOKEN_NAME,
+      name: HANDED_OUT.again,
       expiresAt: now + TTL_MS,
     });
     const headKey = await kernel.audit.headKey(operator.tenant_id);

@@ -110,7 +110,7 @@ const FORGED_NAMED_MAX = 10;
 function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
   const count = tenants.reduce((sum, { findings }) => sum + findings.count, 0);
   if (count === 0) return [];
-  const named = tenants.flatMap(({ findings }) => findings.problems.map(({ table, row }) => `${table} ${row}`));
+  const named = tenants.flatMap(({ findings }) => findings.told.map(({ table, row }) => `${table} ${row}`));
   const some = named.slice(0, FORGED_NAMED_MAX).join(', ');
   return [
     `Forged rows, which the service did not write, stay rejected (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete the rows, and recreate what they were.`,

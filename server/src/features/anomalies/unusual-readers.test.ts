@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { toBeginningOfHour } from '../../../../test/support/anomalies.ts';
 import { addConnection } from '../../../../test/support/machines.ts';
 import { addColleague, addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { until } from '../../../../test/support/until.ts';
 import { addVault } from '../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import { newId } from '../../kernel/platform/ids.ts';
@@ -68,11 +68,7 @@ onBothDatabases('an actor who reads many secrets that are new to them', (databas
     const { scan_no: before = 0 } = (await scanRow()) ?? {};
     await kernel.audit.link();
     await ok(service.call('POST', '/anomalies/scan', { token }));
-    const deadline = performance.now() + 60_000;
-    while (Number((await scanRow())?.scan_no ?? 0) === Number(before)) {
-      assert.ok(performance.now() < deadline, 'the scan does not end');
-      await sleep(50);
-    }
+    await until('the scan does not end', async () => Number((await scanRow())?.scan_no ?? 0) !== Number(before));
     const { anomalies } = await ok(service.call('GET', '/anomalies?type=unusual_access_pattern', { token }));
     return anomalies.filter(({ observed }: Answer['body']) => 'new_secrets_last_24h' in observed);
   }

@@ -207,6 +207,9 @@ onBothDatabases('app connections', (database) => {
       const machine = await addConnection(service, vault, { mtls_required: true });
       const other = await addConnection(service, vault, { mtls_required: true });
       const headers = clientHeaders(machine);
+      const { tls_url } = await ok(service.call('GET', `/v1/app-connections/${machine.id}`));
+      const me = await ok(service.call('GET', '/auth/me'));
+      assert.deepEqual([machine['tls_url'], tls_url, me.tls_url], Array(3).fill(service.tlsUrl));
       assert.equal((await callAs(service, machine, 'GET', secret('other'))).body.error.code, 'CERTIFICATE_REQUIRED');
       assert.equal(
         (await tlsCall(service, null, secret('other'), { headers })).body.error.code,
@@ -230,6 +233,33 @@ onBothDatabases('app connections', (database) => {
       agent.destroy();
       const { entries } = await ok(service.call('GET', `/v1/audit?actor=${machine.client_id}&limit=1`));
       assert.match(entries[0].reason, /certificate: revoked: lost/);
+    });
+
+    test('its certificates are listed, page by page, with those that were replaced or revoked', async () => {
+      const machine = await addConnection(service, vault, { mtls_required: true });
+      const other = await addConnection(service, vault, { mtls_required: true });
+      const body = { certificate: true, overlap_seconds: 30 };
+      const next = await ok(service.call('POST', `/v1/app-connections/${machine.id}/rotate`, { body }));
+      const serialOf = (pem: string) => new X509Certificate(pem).serialNumber.toLowerCase().padStart(32, '0');
+      const path = `/v1/app-connections/${machine.id}/certificates`;
+      await ok(service.call('POST', `${path}/${serialOf(next.certificate)}/revoke`, { body: { reason: 'lost' } }), 204);
+      const first = await ok(service.call('GET', `${path}?limit=1`));
+      const cursor = encodeURIComponent(first.next_cursor);
+      const second = await ok(service.call('GET', `${path}?limit=1&cursor=${cursor}`));
+      assert.equal(second.next_cursor, null);
+      const listed = new Map([...first.certificates, ...second.certificates].map((each) => [each.serial, each]));
+      assert.deepEqual(
+        [...listed.keys()].sort(),
+        [machine, next].map(({ certificate }) => serialOf(certificate)).sort(),
+      );
+      const replaced = listed.get(serialOf(machine.certificate));
+      assert.equal(Date.parse(replaced.revoked_at) > service.clock.now(), true);
+      assert.equal(replaced.is_exchanged, false);
+      assert.equal(listed.get(serialOf(next.certificate)).reason, 'lost');
+      const ofAnother = `/v1/app-connections/${other.id}/certificates`;
+      assert.equal((await ok(service.call('GET', ofAnother))).certificates.length, 1);
+      assert.equal((await service.call('GET', `${ofAnother}?cursor=${cursor}`)).status, 422);
+      assert.equal((await service.call('GET', '/v1/app-connections/999999/certificates')).status, 404);
     });
 
     test('a rotated certificate ends after the overlap', async () => {

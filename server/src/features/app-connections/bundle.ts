@@ -61,12 +61,12 @@ async function encrypted(password: string, files: Record<string, string>): Promi
 }
 
 function connectionFile(ctx: Context, row: store.ConnectionRow): string {
-  const [url, tlsUrl = url] = ctx.kernel.addresses.origins;
+  const { baseUrl, certificateUrl } = ctx.kernel.addresses;
   const facts = {
     name: row.name,
     client_id: row.client_id,
-    base_url: url,
-    tls_url: tlsUrl,
+    base_url: baseUrl,
+    tls_url: certificateUrl ?? baseUrl,
     allowed_paths: JSON.parse(row.allowed_paths) as string[],
     mtls_required: row.mtls_required === 1,
     require_dpop: row.require_dpop === 1,
@@ -75,14 +75,14 @@ function connectionFile(ctx: Context, row: store.ConnectionRow): string {
 }
 
 function readme(ctx: Context, row: store.ConnectionRow): string {
-  const tlsUrl = ctx.kernel.addresses.origins.at(-1);
+  const { baseUrl, certificateUrl } = ctx.kernel.addresses;
   return `Credentials of the connection ${row.name} (client id ${row.client_id}).
 
 client.crt and client.key are its certificate and private key, ca-chain.pem contains the CA certificates to trust,
 and connection.json the addresses of the service. The client secret is not included: it was shown once, when it was created.
 
     curl --cacert ca-chain.pem --cert client.crt --key client.key \\
-      ${tlsUrl}/app-connections/fetch/${row.client_id}/<vault>/<secret>
+      ${certificateUrl ?? baseUrl}/app-connections/fetch/${row.client_id}/<vault>/<secret>
 
 Keep client.key private, and delete this archive after unpacking it.
 `;

@@ -24,6 +24,7 @@ import {
   CERTIFICATE_DAYS_DEFAULT,
   CERTIFICATE_DAYS_MAX,
   Connection,
+  ConnectionCertificate,
   ConnectionStatus,
   certificateFields,
   connectionId,
@@ -283,6 +284,25 @@ export const revokeCertificate = endpoint({
   body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'The reason for the revocation.')) }),
   status: 204,
   output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const listCertificates = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'listConnectionCertificates',
+  method: 'GET',
+  path: '/v1/app-connections/{connection}/certificates',
+  summary: 'List the certificates that were issued to an AppConnection',
+  description:
+    'Those of token exchanges are included. An expired one is listed for 30 days. Certificates of an external CA are not known to the service.',
+  permission: 'app_connections:read',
+  rate: 'read',
+  audit: 'connection_certificates_listed',
+  effect: 'read',
+  query: object(pageQuery),
+  status: 200,
+  output: object({ certificates: Type.Array(ConnectionCertificate), next_cursor: nextCursor }),
   errors: ['NOT_FOUND'],
 });
 

@@ -11,12 +11,13 @@ import { certificatesOf } from '../certificates/index.ts';
 import { secretReader } from '../secrets/index.ts';
 import { autoPaths } from './auto-paths.ts';
 import { exportBundle } from './bundle.ts';
-import { revokeCertificate } from './certificates.ts';
+import { listCertificates, revokeCertificate } from './certificates.ts';
 import * as contract from './contract.ts';
 import { connectionPolicies } from './principal.ts';
 import { rotate } from './rotation.ts';
 import { CertificateScheme, ConnectionScheme } from './schemes.ts';
 import * as connections from './service.ts';
+import { resourcesOf } from './store.ts';
 import { CONNECTION_TOKENS, expiredBefore } from './token-store.ts';
 import { ConnectionTokens } from './tokens.ts';
 
@@ -72,6 +73,10 @@ export function appConnectionsFeature(kernel: Kernel, wiring: Wiring): Feature {
       machineTokenResolvers: () => resolvers,
       clientIdOfConnection: async (db, tenantId, text) => (await connections.find(db, tenantId, text))?.client_id,
       allPoliciesOfConnection: connectionPolicies,
+      resourcesOfConnection: async (db, tenantId, clientId) => {
+        const row = await connections.find(db, tenantId, clientId);
+        return row === undefined ? [] : resourcesOf(row);
+      },
     },
     jobs: [
       {
@@ -95,6 +100,7 @@ export function appConnectionsFeature(kernel: Kernel, wiring: Wiring): Feature {
       updateConnection: (ctx, { params, body }) => connections.update(ctx, params.connection, body),
       deleteConnection: (ctx, { params }) => connections.remove(ctx, certificates, removed, params.connection),
       rotateConnection: (ctx, { params, body }) => rotate(ctx, certificates, params.connection, body),
+      listCertificates: (ctx, { params, query }) => listCertificates(ctx, certificates, params.connection, query),
       revokeCertificate: (ctx, { params, body }) =>
         revokeCertificate(ctx, certificates, params.connection, params.serial, body.reason ?? ''),
       exportBundle: (ctx, { params, body }) => exportBundle(ctx, certificates, params.connection, body),

@@ -60,6 +60,7 @@ export async function actingConnection(
       tokenRates: {},
       ceilings: [ceiling],
       policies: [own, ...(await policiesOfConnection(db, row.tenant_id, row.client_id))],
+      signedInAt: null,
       mfaAt: null,
       factorTrustedFrom: null,
       mustEnrol: false,

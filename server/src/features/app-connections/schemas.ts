@@ -98,6 +98,12 @@ export const Connection = named(
       Type.String({ description: 'It may access only secrets of this environment; null: of any.' }),
     ),
     mtls_required: Type.Boolean({ description: 'It must present a client certificate.' }),
+    tls_url: nullable(
+      Type.String({
+        description:
+          'The URL of the service at which it can present its certificate; null if there is no TLS listener.',
+      }),
+    ),
     require_dpop: Type.Boolean({ description: 'It must send DPoP proofs.' }),
     dpop_jkt: nullable(Type.String({ description: 'The thumbprint of the key that signs its proofs.' })),
     external_ca_pem: nullable(
@@ -121,6 +127,23 @@ export const Connection = named(
   }),
 );
 export type Connection = Static<typeof Connection>;
+
+export const ConnectionCertificate = named(
+  'ConnectionCertificate',
+  'A client certificate that was issued to a connection.',
+  object({
+    serial: Type.String({ description: 'The serial number, in hexadecimal.' }),
+    thumbprint: Type.String({ description: 'The SHA-256 thumbprint, in hexadecimal.' }),
+    is_exchanged: Type.Boolean({ description: 'It was issued to a CI job in exchange for its identity token.' }),
+    not_before: timestampText,
+    not_after: timestampText,
+    revoked_at: nullable(
+      described('When it is refused from: in the future if it was replaced with an overlap.', timestampText),
+    ),
+    reason: Type.String({ description: 'The reason for the revocation; empty unless it is revoked.' }),
+  }),
+);
+export type ConnectionCertificate = Static<typeof ConnectionCertificate>;
 
 export const certificateFields = {
   certificate_signing_request: nullable(

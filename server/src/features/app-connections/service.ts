@@ -5,7 +5,6 @@ import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import type { Removal } from '../../kernel/platform/wiring.ts';
-import type { Difference } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
@@ -35,6 +34,7 @@ import {
 } from './fields.ts';
 import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
+import * as proposal from './proposal.ts';
 import * as store from './store.ts';
 import { deleteTokensOf } from './token-store.ts';
 import { deniedThumbprintsOf, toWire } from './wire.ts';
@@ -123,27 +123,19 @@ export async function create(
     refuseBeyondQuota(ctx, 'app_connections', await store.countConnections(tx, ctx.tenantId));
     await unlessTaken(store.insertConnection(tx, row));
     if (prepared !== null) await certificates.insert(tx, prepared.row);
-    if (vaults.some(isProduction)) await ctx.needsApproval(tx, { differences: [givenVaults(vaults)] });
+    if (vaults.some(isProduction)) await ctx.needsApproval(tx, proposal.toCreate(row, vaults));
     ctx.record.setResource(`app-connection/${connectionNo}`);
     ctx.record.describe({ client_id: clientId });
     if (prepared !== null) {
       ctx.record.addEntry('cert_issued', ctx.record.resource, { client_id: clientId });
     }
-    return { ...toWire(row, vaults[0]?.name ?? null), client_secret: secret, ...shownCertificate(prepared) };
+    const shown = toWire(row, vaults[0]?.name ?? null, ctx.kernel.addresses.certificateUrl);
+    return { ...shown, client_secret: secret, ...shownCertificate(prepared) };
   });
 }
 
 function isProduction({ environment }: VaultRow): boolean {
   return environment === 'production';
-}
-
-/** Vaults are shown by name and environment, because approvers could not recognize them by id. */
-function givenVaults(vaults: readonly VaultRow[]) {
-  return {
-    what: 'vaults it reaches',
-    before: null,
-    after: vaults.map(({ name, environment }) => ({ name, environment })),
-  };
 }
 
 /** Whether anyone who acts as this connection can read something in production. */
@@ -163,7 +155,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listConnec
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listConnections(ctx.database.read, ctx.tenantId, Number(after), limit);
   const page = await visiblePage(ctx, found, CONNECTIONS);
-  const app_connections = await Promise.all(page.rows.map((row) => described(ctx.database.read, row)));
+  const app_connections = await Promise.all(page.rows.map((row) => described(ctx, ctx.database.read, row)));
   return { app_connections, next_cursor: page.next_cursor };
 }
 
@@ -172,10 +164,10 @@ const CONNECTIONS: Items<store.ConnectionRow> = {
   resources: store.resourcesOf,
 };
 
-export async function described(db: Reader, row: store.ConnectionRow): Promise<Connection> {
+export async function described(ctx: Context, db: Reader, row: store.ConnectionRow): Promise<Connection> {
   const [first = ''] = vaultIdsOf(row);
   const vault = await findVaultById(db, row.tenant_id, first);
-  return toWire(row, isLive(vault) ? vault.name : null);
+  return toWire(row, isLive(vault) ? vault.name : null, ctx.kernel.addresses.certificateUrl);
 }
 
 /** Finds a connection by its number or its client id. */
@@ -199,7 +191,7 @@ export function refuseDenied(ctx: Context, row: store.ConnectionRow, action = ct
 }
 
 export async function read(ctx: Context, text: string): Promise<Connection> {
-  return described(ctx.database.read, await existing(ctx, text));
+  return described(ctx, ctx.database.read, await existing(ctx, text));
 }
 
 export async function update(
@@ -227,9 +219,9 @@ export async function update(
     await unlessTaken(store.updateConnection(tx, changed));
     await raiseEpoch(tx, ctx.tenantId);
     if (isMore && (await reachesProduction(tx, changed))) {
-      await ctx.needsApproval(tx, { basis: { connection: row.client_id }, differences: between(row, changed) });
+      await ctx.needsApproval(tx, await proposal.toChange(tx, row, changed));
     }
-    return described(tx, changed);
+    return described(ctx, tx, changed);
   });
 }
 
@@ -308,14 +300,6 @@ function changedRow(
     session_ttl_seconds: body.concurrent_session_ttl_seconds ?? row.session_ttl_seconds,
     updated_at: now,
   };
-}
-
-/** The changed fields, as they are serialized in responses; none of them is a credential. */
-function between(before: store.ConnectionRow, after: store.ConnectionRow): Difference[] {
-  const [was, is]: Record<string, unknown>[] = [toWire(before, null), toWire(after, null)];
-  return Object.keys(was ?? {})
-    .filter((what) => what !== 'updated_at' && JSON.stringify(was?.[what]) !== JSON.stringify(is?.[what]))
-    .map((what) => ({ what, before: was?.[what], after: is?.[what] }));
 }
 
 function listOrNull(list: readonly string[] | undefined, kept: string | null): string | null {

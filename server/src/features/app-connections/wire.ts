@@ -6,7 +6,8 @@ export function deniedThumbprintsOf({ denied_thumbprints: denied }: ConnectionRo
   return denied === null ? [] : (JSON.parse(denied) as string[]);
 }
 
-export function toWire(row: ConnectionRow, vault: string | null): Connection {
+/** The vault is the name of its first one. The URL is that of the service for clients with a certificate. */
+export function toWire(row: ConnectionRow, vault: string | null, tlsUrl: string | null): Connection {
   return {
     id: numberOf(row),
     client_id: row.client_id,
@@ -20,6 +21,7 @@ export function toWire(row: ConnectionRow, vault: string | null): Connection {
     ip_allowlist: row.ip_allowlist === null ? null : (JSON.parse(row.ip_allowlist) as string[]),
     environment: row.environment,
     mtls_required: row.mtls_required === 1,
+    tls_url: tlsUrl,
     require_dpop: row.require_dpop === 1,
     dpop_jkt: row.dpop_jkt,
     external_ca_pem: row.external_ca_pem,

@@ -98,6 +98,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
     managersOf: async (_, tenantId, resource) =>
       tenantId === tenant.id && resource.startsWith('thing/') ? [...managers] : [],
     fortressVaults: async () => [],
+    usersWithSignOn: async () => [],
     hooks: { vault_delete: { requested: tell('requested'), released: tell('released') } },
     endpoint: (name) => (name === 'deleteThing' ? ready : undefined),
   };
@@ -152,7 +153,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
       .where('user_id', '=', userId)
       .executeTakeFirstOrThrow();
     const credential = { credential: 'pat', credentialId: token_id, tokenRates: {}, ceilings: [] } as const;
-    const factor = { mfaAt: null, factorTrustedFrom: null, mustEnrol: false };
+    const factor = { signedInAt: null, mfaAt: null, factorTrustedFrom: null, mustEnrol: false };
     const times = { expiresAt: kernel.clock.now() + HOUR_MS };
     const principal = principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...factor, ...times });
     const authentication = { again: async () => ({ principal, epoch: await epochNow(), proofs: NO_PROOFS }) };

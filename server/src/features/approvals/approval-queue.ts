@@ -40,7 +40,8 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
   async isOnlyApprover(ctx: Context, { subject }: Proposal): Promise<boolean> {
     const { id, role } = ctx.principal;
     if (!isAdminRole(role)) return false;
-    const others = (await adminsWithCredentials(ctx.database.read, ctx.tenantId)).filter((admin) => admin !== id);
+    const admins = await adminsWithCredentials(ctx.database.read, ctx.tenantId, this.#ports);
+    const others = admins.filter((admin) => admin !== id);
     // An admin who lost their second factor may be unable to approve its removal. The other admin alone is then enough, if they prove a factor of
     // their own.
     return others.length === 0 || (ctx.access.isFactorProven && others.every((admin) => admin === subject));

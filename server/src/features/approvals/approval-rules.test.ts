@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import {
   addColleague,
   addTenant,
@@ -8,12 +7,14 @@ import {
   approved,
   type Colleague,
   ok,
+  openSession,
   refused,
   type Tenant,
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
 import { SECOND_MS } from '../../kernel/platform/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
@@ -211,23 +212,19 @@ onBothDatabases('what needs approval', (database) => {
     await ok(send('POST', `/v1/groups/${group.id}/members`, { user_id }), 202);
   });
 
-  const enrol = async ({ token }: { token: string }) => {
-    const { secret } = await ok(send('POST', '/auth/mfa/totp', undefined, token), 201);
-    return String(secret);
-  };
-  const confirm = async (who: { token: string }) => {
-    const otp = new OTPAuth.TOTP({ secret: await enrol(who) }).generate({ timestamp: service.clock.now() });
-    await ok(send('POST', '/auth/mfa/totp/confirm', { otp }, who.token));
+  const confirm = async ({ id }: { id: string }) => {
+    await addTotp(service, id);
     service.clock.advance(STEP_MS);
   };
   const isEnrolled = async ({ token }: { token: string }) =>
     (await ok(send('GET', '/auth/mfa', undefined, token))).totp.enrolled;
-  const disable = ({ token }: { token: string }) => send('DELETE', '/auth/mfa/totp', undefined, token);
+  const shown = ({ id }: { id: string }) => openSession(service, id, { isFactorShown: true });
+  const disable = async (who: { id: string }) => send('DELETE', '/auth/mfa/totp', undefined, await shown(who));
 
   test('to give up one’s second factor, once it is confirmed', async () => {
     const person = await colleague('member');
     await refused(disable(person), 404, 'NOT_FOUND');
-    await enrol(person);
+    await beginTotp(service, person.id);
     await ok(disable(person), 200);
     await confirm(person);
     const { approval_id } = await ok(disable(person), 202);

@@ -2,8 +2,9 @@ import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { ruleOf } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
+import { usersWithFactor } from '../mfa/index.ts';
 import { usersWithTokens } from '../tokens/index.ts';
-import { findActiveUsers, listActiveAdmins, type UserRow } from '../users/index.ts';
+import { findActiveUsers, listActiveAdmins, listActiveOwners, type UserRow } from '../users/index.ts';
 import type { ApprovalState } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
 import type { ApprovalFacts, DecisionRow } from './store.ts';
@@ -11,18 +12,28 @@ import type { ApprovalFacts, DecisionRow } from './store.ts';
 /** Limits the query, which only has to find some admins who can decide. */
 const ADMINS_MAX = 1000;
 
-/** Ids of the active owners and admins who have had a password or a token. */
-export async function adminsWithCredentials(db: Reader, tenantId: string): Promise<string[]> {
-  return withCredentials(db, tenantId, await listActiveAdmins(db, tenantId, ADMINS_MAX));
+/** Ids of the active owners and admins who have had a password, a passkey or a token, or whom a provider signs in. */
+export async function adminsWithCredentials(db: Reader, tenantId: string, ports: SignOn): Promise<string[]> {
+  return withCredentials(db, tenantId, await listActiveAdmins(db, tenantId, ADMINS_MAX), ports);
 }
+type SignOn = Pick<ApprovalPorts, 'usersWithSignOn'>;
 
 /**
- * Accounts that never had a password or a token do not count as approvers. Otherwise the only admin of a tenant who adds a second one without a
+ * Accounts that never had a password, a passkey or a token, and whom no provider signs in, do not count as approvers. Otherwise the only admin of a tenant who adds a second one without a
  * password would need the approval of somebody who cannot log in, even to remove that account.
  */
-async function withCredentials(db: Reader, tenantId: string, users: readonly UserRow[]): Promise<string[]> {
+async function withCredentials(
+  db: Reader,
+  tenantId: string,
+  users: readonly UserRow[],
+  { usersWithSignOn }: SignOn,
+): Promise<string[]> {
   const withoutPassword = users.filter((row) => row.password_hash === '').map((row) => row.user_id);
-  const holders = new Set(await usersWithTokens(db, tenantId, withoutPassword));
+  const withFactor = await usersWithFactor(db, tenantId, withoutPassword);
+  const withToken = await usersWithTokens(db, tenantId, withoutPassword);
+  // Sessions are forgotten a while after they ended, and the person still signs in.
+  const withSignOn = await usersWithSignOn(db, tenantId, withoutPassword);
+  const holders = new Set([...withFactor, ...withToken, ...withSignOn]);
   return users.filter((row) => row.password_hash !== '' || holders.has(row.user_id)).map((row) => row.user_id);
 }
 
@@ -39,9 +50,21 @@ export async function approvalStateOf(
     levels: ruleOf(approval.kind).levels,
     requesterId: requester_id,
     approvedBy: decisions.map((row) => row.approver_id),
-    admins: await adminsWithCredentials(db, tenantId),
-    managers: await withCredentials(db, tenantId, await findActiveUsers(db, tenantId, managers)),
+    admins: await adminsWithCredentials(db, tenantId, ports),
+    owners: await ownersNeeded(db, approval, ports),
+    managers: await withCredentials(db, tenantId, await findActiveUsers(db, tenantId, managers), ports),
   };
+}
+
+/** The owners one of whom must approve: the others, if an owner asks for something that an admin could not do to an owner. */
+async function ownersNeeded(
+  db: Reader,
+  { tenant_id, kind, requester_id }: ApprovalFacts,
+  ports: SignOn,
+): Promise<string[]> {
+  if (ruleOf(kind).needsOwnerForOwner !== true) return [];
+  const owners = await withCredentials(db, tenant_id, await listActiveOwners(db, tenant_id, ADMINS_MAX), ports);
+  return owners.includes(requester_id) ? owners.filter((owner) => owner !== requester_id) : [];
 }
 
 /**

@@ -120,6 +120,10 @@ export const ApprovalDetail = named(
   'An approval with its request.',
   object({
     ...Approval.properties,
+    can_approve: Type.Boolean({
+      description:
+        'Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same.',
+    }),
     request: nullable(ShownRequest),
     digest: nullable(Type.String({ description: 'Identifies exactly what is shown here. Send it to approve.' })),
   }),
@@ -156,7 +160,11 @@ export const listApprovals = endpoint({
   audit: 'approvals:list',
   effect: 'read',
   params: NONE,
-  query: object({ ...pageQuery, status: Type.Optional(described('Only approvals with this status.', ApprovalStatus)) }),
+  query: object({
+    ...pageQuery,
+    status: Type.Optional(described('Only approvals with this status.', ApprovalStatus)),
+    requester: Type.Optional(oneOf(['self', 'any'], 'self: only requests that you made. Default: any.')),
+  }),
   body: NONE,
   output: object({ approvals: Type.Array(Approval), next_cursor: nextCursor }),
   errors: [],
@@ -191,7 +199,7 @@ const decision = {
   params: object({ approval_id: approvalId }),
   query: NONE,
   output: ApprovalDetail,
-  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
+  errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'MFA_REQUIRED'],
 } as const;
 
 export const approveApproval = endpoint({

@@ -1,7 +1,7 @@
-import type { CancelReason } from '../../kernel/request/approval.ts';
+import { type CancelReason, ruleOf } from '../../kernel/request/approval.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findByClient, findConnectionToken } from '../app-connections/index.ts';
-import { unrevokedTokens } from '../tokens/index.ts';
+import { tokensOfThisGeneration } from '../tokens/index.ts';
 import { findActiveUsers } from '../users/index.ts';
 import type { ApprovalFacts } from './store.ts';
 import { isPerson } from './stored-request.ts';
@@ -37,7 +37,7 @@ async function endedOfPeople(
     ids((row) => row.requester_id),
   );
   const active = new Set(users.map((user) => user.user_id));
-  const tokens = await unrevokedTokens(
+  const tokens = await tokensOfThisGeneration(
     db,
     tenantId,
     ids((row) => row.requester_credential_id),
@@ -45,8 +45,10 @@ async function endedOfPeople(
   );
   const ended = new Map<string, CancelReason>();
   for (const row of waiting) {
+    const token = tokens.get(row.requester_credential_id);
+    const isRevoked = token === undefined || (token.revoked_at !== null && ruleOf(row.kind).outlivesSession !== true);
     if (!active.has(row.requester_id)) ended.set(row.approval_id, 'account_ended');
-    else if (!tokens.has(row.requester_credential_id)) ended.set(row.approval_id, 'credential_revoked');
+    else if (isRevoked) ended.set(row.approval_id, 'credential_revoked');
   }
   return ended;
 }

@@ -13,9 +13,9 @@ import { Approvals } from './service.ts';
 import { countWaiting } from './store.ts';
 
 export { approveByOperator, breakGlass, cancelByOperator } from './break-glass.ts';
-export { usesOf as breakGlassUsesOf } from './break-glass-store.ts';
+export { insertUse as insertBreakGlassUse, usesOf as breakGlassUsesOf } from './break-glass-store.ts';
 export { approvalPorts } from './ports.ts';
-export { APPROVALS, DECISIONS } from './store.ts';
+export { APPROVALS, DECISIONS, moveRequests } from './store.ts';
 
 /** Where the pipeline stores requests that need approval. */
 export function approvalQueue(kernel: Kernel, wiring: Wiring): ApprovalQueue {
@@ -28,7 +28,7 @@ export function approvalsFeature(kernel: Kernel, wiring: Wiring): Feature {
   const { database, metrics } = kernel;
   metrics.collect(
     'cv_break_glass_uses',
-    'Break-glass actions of operators that bypassed the approvals of tenants, since installation.',
+    'Break-glass actions of operators that bypassed the approvals of tenants, and sign-ins of break-glass owners, since installation.',
     () => countUses(database.read),
   );
   metrics.collect('cv_approvals_waiting', 'Changes of all tenants that wait for an approval.', () =>

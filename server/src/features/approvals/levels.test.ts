@@ -9,6 +9,7 @@ const state = (kind: keyof typeof APPROVAL_RULES, more: Partial<ApprovalState>):
   approvedBy: [],
   admins: [],
   managers: [],
+  owners: [],
   ...more,
 });
 
@@ -83,6 +84,49 @@ describe('a vault manager, then an admin', () => {
   for (const [name, more, person, expected] of rows) {
     test(name, () => assert.equal(said(verdictOn(state('vault_delete', more), person)), expected));
   }
+});
+
+describe('two admins, one of them an owner where an owner asked', () => {
+  const three = { admins: ['ann', 'bob', 'cid', 'oda'], owners: ['oda'] };
+  const rows: [string, Partial<ApprovalState>, string, string][] = [
+    ['an admin can be the first', three, 'bob', '1'],
+    ['and not the second too', { ...three, approvedBy: ['bob'] }, 'bob', 'refused: owner_needed'],
+    ['nor can another admin', { ...three, approvedBy: ['bob'] }, 'cid', 'refused: owner_needed'],
+    ['the owner is the second', { ...three, approvedBy: ['bob'] }, 'oda', '1 complete'],
+    ['the owner can be the first', three, 'oda', '1'],
+    ['then any admin is the second', { ...three, approvedBy: ['oda'] }, 'cid', '1 complete'],
+    ['who asked is neither', three, 'ann', 'refused: requester'],
+    ['a member is neither', { ...three, approvedBy: ['bob'] }, 'eve', 'refused: not_eligible'],
+    [
+      'the only other person, an owner, is both',
+      { admins: ['ann', 'oda'], owners: ['oda'] },
+      'oda',
+      '2 complete single',
+    ],
+    ['without another owner two admins are enough', { ...three, owners: [], approvedBy: ['bob'] }, 'cid', '1 complete'],
+  ];
+  for (const [name, more, person, expected] of rows) {
+    test(name, () => assert.equal(said(verdictOn(state('mfa_trust', more), person)), expected));
+  }
+
+  test('every admin can stop it', () => {
+    assert.equal(mayReject(state('mfa_trust', { ...three, approvedBy: ['bob'] }), 'cid'), true);
+  });
+
+  test('whoever is there: it can be completed, and never without an owner if there is one', () => {
+    const admins = ['ann', 'bob', 'cid', 'oda', 'olf'];
+    for (const owners of [[], ['oda'], ['oda', 'olf']]) {
+      for (const absent of [[], ['bob'], ['bob', 'cid']]) {
+        const there = admins.filter((id) => !absent.includes(id) && (!id.startsWith('o') || owners.includes(id)));
+        const ways = [...completions(state('mfa_trust', { admins: there, owners }), admins)];
+        assert.ok(ways.length > 0, there.join());
+        for (const { by } of ways) {
+          assert.ok(owners.length === 0 || by.some((id) => owners.includes(id)), `${there}: ${by}`);
+          assert.equal(by[0] === by[1], there.length === 2 || there.length === 1, `${there}: ${by}`);
+        }
+      }
+    }
+  });
 });
 
 test('rejecting is for who could decide, who asked, and who approved a level and thought again', () => {

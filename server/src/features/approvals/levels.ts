@@ -10,9 +10,11 @@ export interface ApprovalState {
   admins: readonly string[];
   /** Every manager of the vault who can act and already managed it when the request was made. */
   managers: readonly string[];
+  /** If there are any, one of them must be among the approvers. All of them are admins too. */
+  owners: readonly string[];
 }
 
-export type Refusal = 'requester' | 'not_eligible' | 'decided_before' | 'other_first';
+export type Refusal = 'requester' | 'not_eligible' | 'owner_needed' | 'decided_before' | 'other_first';
 
 export type Verdict =
   | { refusal: Refusal }
@@ -33,15 +35,16 @@ export type Verdict =
  */
 export function verdictOn(state: ApprovalState, person: string): Verdict {
   const { levels, requesterId, approvedBy } = state;
-  const [current, ...following] = levels.slice(approvedBy.length).map((level) => eligibleFor(state, level));
-  if (current === undefined || !current.includes(person)) {
-    return { refusal: person === requesterId ? 'requester' : 'not_eligible' };
-  }
+  const [current] = openLevels(state);
+  if (current === undefined || !current.includes(person)) return { refusal: whyNotEligible(state, person) };
+  const followingAfter = (id: string) => openLevels({ ...state, approvedBy: [...approvedBy, id] });
+  const following = followingAfter(person);
   const others = current.filter((id) => id !== person && !approvedBy.includes(id));
   const isRepeated = approvedBy.includes(person);
   if (isRepeated && others.length > 0) return { refusal: 'decided_before' };
   const canBeOthers = canFill(following, [...approvedBy, person]);
-  if (!canBeOthers && others.some((id) => canFill(following, [...approvedBy, id]))) return { refusal: 'other_first' };
+  if (!canBeOthers && others.some((id) => canFill(followingAfter(id), [...approvedBy, id])))
+    return { refusal: 'other_first' };
   const covers = canBeOthers ? 1 : 1 + leftAlone(following, person, approvedBy);
   return {
     refusal: null,
@@ -50,6 +53,23 @@ export function verdictOn(state: ApprovalState, person: string): Verdict {
     isSelfApproved: person === requesterId,
     isSingleApprover: isRepeated || covers > 1,
   };
+}
+
+/** Who can decide each level that is open. The last one is left to the owners, if one of them is needed and none has approved. */
+function openLevels(state: ApprovalState): (readonly string[])[] {
+  const { levels, approvedBy, owners } = state;
+  const isOwnerMissing = owners.length > 0 && !approvedBy.some((id) => owners.includes(id));
+  return levels.slice(approvedBy.length).map((level, i) => {
+    const isLast = approvedBy.length + i === levels.length - 1;
+    return isLast && isOwnerMissing ? owners : eligibleFor(state, level);
+  });
+}
+
+function whyNotEligible(state: ApprovalState, person: string): Refusal {
+  if (person === state.requesterId) return 'requester';
+  const level = state.levels[state.approvedBy.length];
+  const isAdmin = level !== undefined && eligibleFor(state, level).includes(person);
+  return isAdmin ? 'owner_needed' : 'not_eligible';
 }
 
 /** Stopping is always safe: the requester may withdraw, and an approver of a level may change their mind. */

@@ -1,13 +1,20 @@
 import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Wiring } from '../../kernel/platform/wiring.ts';
+import type { Ports, Wiring } from '../../kernel/platform/wiring.ts';
 import type { ApprovalHooks, ApprovalKind } from '../../kernel/request/approval.ts';
 import type { ReadyEndpoint } from '../../kernel/request/pipeline.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { fortressVaults } from '../secrets/index.ts';
 import { managedBy, managersOf } from '../vaults/index.ts';
 
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** Those of some users whom an enabled identity provider signs in. */
+    usersWithSignOn(db: Reader, tenantId: string, userIds: readonly string[]): Promise<string[]>;
+  }
+}
+
 /** What approvals need from other features. */
-export interface ApprovalPorts {
+export interface ApprovalPorts extends Pick<Ports, 'usersWithSignOn'> {
   /** Tells which resources this person manages and already managed at that time. */
   managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string, at: number) => boolean>;
   /** Everyone who manages this resource and already managed it at that time. */
@@ -21,6 +28,7 @@ export interface ApprovalPorts {
 
 export function approvalPorts({ database }: Kernel, wiring: Wiring): ApprovalPorts {
   return {
+    ...wiring.needs('usersWithSignOn'),
     managedBy,
     managersOf,
     fortressVaults: (tenantId) => fortressVaults(database.read, tenantId),

@@ -10,11 +10,12 @@ import { RightsChanged } from '../../kernel/request/decisions.ts';
 import type { Query } from '../../kernel/request/declaration.ts';
 import type { ReadyEndpoint } from '../../kernel/request/pipeline.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/request/sealed-cursor.ts';
+import { proofRequired } from '../../kernel/request/second-factor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { emitDecided } from './approval-events.ts';
 import { approvalStateOf, visibilityFilter } from './approvers.ts';
-import { type Approval, type ApprovalDetail, type listApprovals, readApproval } from './contract.ts';
+import { type Approval, type ApprovalDetail, approveApproval, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
@@ -64,7 +65,8 @@ export class Approvals {
         looked++;
         before = row.approval_id;
         const current = { row, decisions: [], endedBy: ended.get(row.approval_id), now: ctx.now };
-        const isWanted = query.status === undefined || query.status === statusOf(current);
+        const isAsked = query.requester !== 'self' || row.requester_id === ctx.principal.id;
+        const isWanted = isAsked && (query.status === undefined || query.status === statusOf(current));
         if (isWanted && isVisible(row)) found.push(current);
       }
       if (rows.length < BATCH) return this.#page(ctx, found, null);
@@ -278,6 +280,7 @@ export class Approvals {
     const { decisions } = current;
     const verdict = verdictOn(await approvalStateOf(db, approval, decisions, this.#ports), ctx.principal.id);
     if (verdict.refusal !== null) throw refusal(verdict.refusal);
+    if (ruleOf(approval.kind).needsProof === true && !ctx.access.isFactorProven) throw proofRequired('Approving this');
     return { approval, decided: decisions.length, ...verdict };
   }
 
@@ -301,11 +304,20 @@ export class Approvals {
   /** The digest covers the stored request, whichever of its names this caller may see. */
   async #detail(ctx: Context, db: Reader, row: store.ApprovalFacts, shown: string | null): Promise<ApprovalDetail> {
     const current = await this.#current(ctx, db, row);
-    if (shown === null) return toDetail(current, null, null);
+    const canApprove = await this.#canApprove(ctx, db, current);
+    if (shown === null) return toDetail(current, canApprove, null, null);
     const request = JSON.parse(shown) as ShownRequest;
     const names = await visibleNames(ctx, db, request.names);
-    if (!isAskerAlone(ctx, row)) return toDetail(current, shown, { ...request, names });
-    return { ...toDetail(current, shown, { ...request, names, differences: [] }), details: {} };
+    if (!isAskerAlone(ctx, row)) return toDetail(current, canApprove, shown, { ...request, names });
+    return { ...toDetail(current, canApprove, shown, { ...request, names, differences: [] }), details: {} };
+  }
+
+  async #canApprove(ctx: Context, db: Reader, current: Current): Promise<boolean> {
+    if (statusOf(current) !== 'pending') return false;
+    const { permission, resource } = approveApproval;
+    if (!ctx.access.may(permission, resource)) return false;
+    const state = await approvalStateOf(db, current.row, current.decisions, this.#ports);
+    return verdictOn(state, ctx.principal.id).refusal === null;
   }
 }
 
@@ -384,6 +396,7 @@ function notWhatWasSeen(): CofferError {
 const REFUSALS: Record<Refusal, string> = {
   requester: 'You made this request: another person must approve it.',
   not_eligible: 'You cannot decide this: it requires an owner, an admin, or a manager of the vault.',
+  owner_needed: 'An owner asked for this: another owner must be among those who approve it.',
   decided_before: 'You already approved one level: another person must approve the next one.',
   other_first:
     'A manager of the vault, or another admin, must approve first: only you can approve the level after that.',

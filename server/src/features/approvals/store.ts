@@ -284,3 +284,13 @@ export function pendingOf(db: Reader, tenantId: string, requesterId: string, lim
     .limit(limit)
     .execute();
 }
+
+/** The requests of a session that was replaced by another one wait on, as requests of that one. */
+export async function moveRequests(
+  tx: Tx,
+  tenantId: string,
+  { requesterId, from, to }: { requesterId: string; from: string; to: string },
+): Promise<void> {
+  const whose = { tenant_id: tenantId, requester_id: requesterId, requester_credential_id: from };
+  await APPROVALS.updateWhere(tx, (eb) => eb.and({ ...whose, status: 'pending' }), { requester_credential_id: to });
+}

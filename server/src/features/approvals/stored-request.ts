@@ -9,10 +9,10 @@ import type { Actor, Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { actingConnection, findByClient } from '../app-connections/index.ts';
-import { factorTrustedFrom } from '../mfa/index.ts';
+import { hasFactor, shownFactorTrustedFrom } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
-import { findUser } from '../users/index.ts';
+import { findUser, type UserRow } from '../users/index.ts';
 import type { ApprovalFacts, ApprovalRow } from './store.ts';
 
 export const PURPOSE = 'approvals';
@@ -32,6 +32,8 @@ export interface StoredRequest {
   /** Policy conditions that depend on the request rather than the person: the source address, and whether a second factor was fresh. */
   address: string;
   is_mfa_fresh: boolean;
+  /** The time from which the factor that was shown opens fortress secrets. Absent in older requests, where it was an authenticator app. */
+  factor_trusted_from?: number | null;
   basis: Basis;
   /** Absent in requests of release 0.4 and before. */
   differences?: readonly Difference[];
@@ -49,6 +51,7 @@ export function storedRequestOf(ctx: Context, { basis = {}, differences = [] }: 
     ...(declaration.ifMatch === true && { if_match: ctx.ifMatch }),
     address: call.address,
     is_mfa_fresh: ctx.access.isMfaFresh,
+    factor_trusted_from: principal.factorTrustedFrom,
     basis,
     differences,
   };
@@ -124,11 +127,24 @@ export async function requesterNow(
     credentialId: row.requester_credential_id,
     tokenRates: {},
     ceilings: [],
+    signedInAt: null,
     mfaAt: stored.is_mfa_fresh ? kernel.clock.now() : null,
-    factorTrustedFrom: stored.is_mfa_fresh ? await factorTrustedFrom(db, row.tenant_id, user.user_id) : null,
+    factorTrustedFrom: stored.is_mfa_fresh ? await factorTrustedFrom(db, stored, user) : null,
     mustEnrol: false,
     expiresAt: row.expires_at,
   });
+}
+
+/** As it was when the request was made, unless the person has lost every factor since. */
+async function factorTrustedFrom(
+  db: Reader,
+  { factor_trusted_from }: StoredRequest,
+  { tenant_id, user_id }: UserRow,
+): Promise<number | null> {
+  if (factor_trusted_from === undefined) {
+    return shownFactorTrustedFrom(db, tenant_id, user_id, { factor: null, factor_trusted_from: null });
+  }
+  return (await hasFactor(db, tenant_id, user_id)) ? factor_trusted_from : null;
 }
 
 /** The connection's addresses and vaults are checked again, because they belong to the connection and not to the credential it used. */

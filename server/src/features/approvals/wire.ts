@@ -41,8 +41,14 @@ export function toWire(current: Current): Approval {
 }
 
 /** Includes the request that approvers must have seen. It is null for approvals that were decided under release 0.4 and before. */
-export function toDetail(current: Current, shown: string | null, request: ShownRequest | null): ApprovalDetail {
-  return { ...toWire(current), request, digest: shown === null ? null : digestOf(current.row, shown) };
+export function toDetail(
+  current: Current,
+  canApprove: boolean,
+  shown: string | null,
+  request: ShownRequest | null,
+): ApprovalDetail {
+  const digest = shown === null ? null : digestOf(current.row, shown);
+  return { ...toWire(current), can_approve: canApprove, request, digest };
 }
 
 function levelToWire(

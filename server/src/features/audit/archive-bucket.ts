@@ -34,6 +34,9 @@ export class ArchiveBucket implements ArchiveTarget {
     return true;
   }
 
+  /** There is nothing to delete: an object is there only once its upload is complete. */
+  async removeUnfinished(): Promise<void> {}
+
   async read(name: string): Promise<Buffer | null> {
     const answer = await this.#send('GET', name, {}, null);
     if (answer.status === 404) return null;

@@ -1,6 +1,7 @@
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { link, lstat, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hexDigest } from './archive-object.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { hexDigest, OBJECT_NAME } from './archive-object.ts';
 
 /** Where archive objects are stored. */
 export interface ArchiveTarget {
@@ -10,7 +11,12 @@ export interface ArchiveTarget {
   write(name: string, object: Uint8Array): Promise<boolean>;
   /** Null if there is no such object. */
   read(name: string): Promise<Buffer | null>;
+  /** Deletes what writes that were interrupted have left, if it is older. */
+  removeUnfinished(before: Cutoff): Promise<void>;
 }
+
+/** A file that is being written, or that a process left that was killed meanwhile. */
+const UNFINISHED = new RegExp(`^\\.${OBJECT_NAME.source}\\.[0-9a-f]{12}\\.tmp$`);
 
 /** The archive did not do what was requested. The message contains no credentials. */
 export class ArchiveTargetError extends Error {}
@@ -55,8 +61,26 @@ export class ArchiveFolder implements ArchiveTarget {
     try {
       return await readFile(join(this.name, name));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      if (isMissing(error)) return null;
       throw error;
     }
   }
+
+  async removeUnfinished(before: Cutoff): Promise<void> {
+    for (const name of await readdir(this.name)) {
+      if (!UNFINISHED.test(name)) continue;
+      const path = join(this.name, name);
+      try {
+        const file = await lstat(path);
+        if (file.isFile() && file.mtimeMs < before) await rm(path, { force: true });
+      } catch (error) {
+        // Another node finished it meanwhile.
+        if (!isMissing(error)) throw error;
+      }
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

@@ -58,6 +58,9 @@ export interface ArchiveParts {
 /** Why an object is not what it should be. */
 export class ArchiveError extends Error {}
 
+/** The form of names that `objectName` gives. */
+export const OBJECT_NAME = /tenant_[0-9a-z]{26}-\d{16}-\d{16}-[0-9a-f]{12}\.audit/;
+
 /** The name contains a hash, so that the archives of two diverging histories do not overwrite each other. */
 export function objectName({ tenant_id, first_seq, last_seq, last_hash }: ArchivedRange): string {
   const [first, last] = [first_seq, last_seq].map((seq) => String(seq).padStart(16, '0'));

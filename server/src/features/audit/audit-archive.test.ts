@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -236,7 +245,42 @@ onBothDatabases('an archive that cannot be used', (database) => {
     assert.equal((await verified(service)).valid, true);
   });
 
+  test('what a killed process left unfinished is deleted a day later, and nothing else', async () => {
+    const name = readdirSync(folder).find((file) => file.endsWith('.audit')) ?? '';
+    const digest = '0123456789ab';
+    const left = `.${name}.${digest}.tmp`;
+    const others = [
+      `${name}.${digest}.tmp`,
+      `.${name}.${digest}.tmp.bak`,
+      `.${name}.${digest.toUpperCase()}.tmp`,
+      `.${name}.tmp`,
+      `.notes.${digest}.tmp`,
+      'notes.tmp',
+    ];
+    for (const file of [left, ...others]) writeFileSync(join(folder, file), 'unfinished');
+    const inFolder = `.${name}.ba9876543210.tmp`;
+    mkdirSync(join(folder, inFolder));
+    const there = () => readdirSync(folder).filter((file) => !file.endsWith('.audit'));
+    const all = [left, inFolder, ...others].sort();
+    const setAge = (ms: number) => {
+      const at = (service.clock.now() - ms) / 1000;
+      for (const file of all) utimesSync(join(folder, file), at, at);
+    };
+    setAge(23 * HOUR_MS);
+    await pruneOnce(service);
+    assert.deepEqual(there().sort(), all, 'it may still be written');
+    setAge(27 * HOUR_MS);
+    await pruneOnce(service);
+    assert.deepEqual(
+      there().sort(),
+      all.filter((file) => file !== left),
+    );
+    for (const file of there()) rmSync(join(folder, file), { recursive: true });
+  });
+
   test('an object that an interrupted run left is taken, and two nodes record a range once', async () => {
+    // From here on the service archives nothing by itself.
+    await service.app.jobs.stop();
     await grow(service, await addVault(service));
     await sign(service);
     service.clock.advance(25 * HOUR_MS);
@@ -246,7 +290,8 @@ onBothDatabases('an archive that cannot be used', (database) => {
     const rows = await archivesOf(service);
     assert.equal(rows.length, before + 1);
     const last = rows.at(-1);
-    // As if the node had been killed after it wrote the object and before it recorded it.
+    // As if the node had been killed after it wrote the object and before it recorded it. The log still tells of the record.
+    service.expectErrorLogs(/fails verification/);
     await kernel.database.transaction(async (tx) => {
       await tx.deleteFrom('audit_archives').where('archive_no', '=', Number(last?.archive_no)).execute();
     });
@@ -255,7 +300,7 @@ onBothDatabases('an archive that cannot be used', (database) => {
     assert.deepEqual([again?.object, again?.digest], [last?.object, last?.digest]);
     assert.ok(
       readdirSync(folder).every((name) => name.endsWith('.audit')),
-      'no unfinished file is left',
+      'an unfinished file is left',
     );
   });
 });

@@ -53,11 +53,16 @@ onBothDatabases('retention of audit entries', (database) => {
     assert.equal(kept.length, 1, 'entries that tell rows stay');
     assert.ok(kept[0]?.rows.length > 0);
 
-    const [purge, ...others] = await purgesOf(service);
-    assert.deepEqual(others, []);
-    assert.deepEqual([purge?.actor.id, purge?.resource, purge?.vault], ['job:purge-audit', 'audit', null]);
-    assert.deepEqual(purge?.details.vaults, { [short]: 4 });
-    assert.equal(purge?.details.entries, 4);
+    // The service may have run the job by itself meanwhile: each entry is told once, by the run that purged it.
+    const purges = await purgesOf(service);
+    for (const { actor, resource, vault, details } of purges) {
+      assert.deepEqual([actor.id, resource, vault], ['job:purge-audit', 'audit', null]);
+      assert.deepEqual(details.vaults, { [short]: details.entries });
+    }
+    assert.equal(
+      purges.reduce((sum, { details }) => sum + details.entries, 0),
+      4,
+    );
     const result = await verified(service);
     assert.deepEqual([result.valid, result.purged, result.first_broken], [true, 4, null]);
     await sign(service);

@@ -8,10 +8,10 @@ import { CheckpointSet } from '../../../../cli/src/verify/checkpoints.ts';
 import { verifyLog } from '../../../../cli/src/verify/verification.ts';
 import { addTenant, ok } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { until } from '../../../../test/support/until.ts';
 import { MINUTE_MS } from '../../kernel/platform/clock.ts';
 
 type Checkpoint = Answer['body'];
-const WAIT_MS = 20_000;
 
 onBothDatabases('checkpoints as files', (database) => {
   const newFolder = () => mkdtempSync(join(tmpdir(), 'coffer-checkpoints-'));
@@ -20,17 +20,17 @@ onBothDatabases('checkpoints as files', (database) => {
     ok(service.call('POST', '/v1/audit/checkpoints', { token }), 201);
   const filesIn = (folder: string) => readdirSync(folder).sort();
 
-  async function until<T>(look: () => T | undefined | false, what: string): Promise<T> {
-    for (const end = Date.now() + WAIT_MS; Date.now() < end; await sleep(20)) {
-      const found = look();
-      if (found !== undefined && found !== false) return found;
-    }
-    return assert.fail(what);
+  async function found<T>(what: string, look: () => T | undefined): Promise<T> {
+    let it: T | undefined;
+    await until(what, () => {
+      it = look();
+      return it !== undefined;
+    });
+    return it as T;
   }
   const fileOf = (folder: string, { tenant_id, id }: Checkpoint) =>
-    until(
-      () => filesIn(folder).find((name) => name.startsWith(`${tenant_id}-${String(id).padStart(6, '0')}-`)),
-      `checkpoint ${id} was not written`,
+    found(`checkpoint ${id} was not written`, () =>
+      filesIn(folder).find((name) => name.startsWith(`${tenant_id}-${String(id).padStart(6, '0')}-`)),
     );
 
   test('each is written, of every tenant, with its key, and nothing else is', async () => {
@@ -72,15 +72,14 @@ onBothDatabases('checkpoints as files', (database) => {
     const signed = [await sign(service)];
     await ok(service.call('GET', '/auth/me'));
     signed.push(await sign(service));
-    const line = await until(() => service.logs.find((text) => text.includes('cannot be written')), 'it was not told');
+    const line = await found('it was not told', () => service.logs.find((text) => text.includes('cannot be written')));
     assert.match(JSON.parse(line).what_to_do, /CV_CHECKPOINT_DIR/);
     assert.match((await service.call('GET', '/metrics')).text, /cv_checkpoint_files_failing 1/);
     mkdirSync(folder);
     signed.push(await sign(service));
     for (const checkpoint of signed) await fileOf(folder, checkpoint);
-    await until(
-      () => service.logs.some((text) => text.includes('written to CV_CHECKPOINT_DIR again')),
-      'still failing',
+    await until('still failing', () =>
+      service.logs.some((text) => text.includes('written to CV_CHECKPOINT_DIR again')),
     );
     assert.match((await service.call('GET', '/metrics')).text, /cv_checkpoint_files_failing 0/);
     await service.close();
@@ -134,7 +133,7 @@ onBothDatabases('checkpoints as files', (database) => {
     );
     service.clock.advance(MINUTE_MS);
     await sign(service);
-    const line = await until(() => service.logs.find((text) => text.includes('did not sign')), 'it was not told');
+    const line = await found('it was not told', () => service.logs.find((text) => text.includes('did not sign')));
     assert.equal(JSON.parse(line).tenant_id, tenant.id);
     assert.deepEqual(
       filesIn(folder).filter((name) => name.startsWith(tenant.id)),

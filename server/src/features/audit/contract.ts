@@ -77,8 +77,10 @@ export type AuditRecord = Static<typeof AuditRecord>;
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 1200, description }));
 
 const filters = {
-  vault: filter('Name of a vault.'),
-  actor: filter('Id, name (e-mail address) or key (token id) of the actor.'),
+  vault: filter('Name of a vault; with a final * every vault whose name starts with the text.'),
+  actor: filter(
+    'Id, name (e-mail address) or key (token id) of the actor; with a final * every one that starts with the text.',
+  ),
   action: filter(
     'For example secrets:read; with a final * every action that starts with the text, such as vault_* or secrets:*.',
   ),
@@ -125,6 +127,12 @@ export const listAudit = endpoint({
     ...pageQuery,
     ...filters,
     request_id: Type.Optional(described('Only entries of the request with this `X-Request-Id`.', id('req'))),
+    look_ups: Type.Optional(
+      oneOf(
+        ['include', 'exclude'],
+        'Whether allowed requests are listed that only looked something up: they changed nothing and showed no value of a secret. Default: include.',
+      ),
+    ),
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
   }),

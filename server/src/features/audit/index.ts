@@ -10,6 +10,7 @@ import { Checkpoints } from './checkpoints.ts';
 import { compactAuditJob } from './compaction.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
+import { lookUpsOf } from './look-ups.ts';
 import { purgeAuditJob } from './retention.ts';
 import * as audit from './service.ts';
 import { verify } from './verification.ts';
@@ -59,10 +60,16 @@ export function auditFeature(kernel: Kernel, wiring: Wiring): Feature {
   const { exportedSeq, countedSeq } = wiring.needs('exportedSeq', 'countedSeq');
   const readUpTo = async (db: Reader, tenantId: string) =>
     Math.min(await exportedSeq(db, tenantId), await countedSeq(db, tenantId));
+  // The endpoints of all features are known when the first request comes.
+  let known: ReturnType<typeof lookUpsOf> | null = null;
+  const isLookUp: ReturnType<typeof lookUpsOf> = (entry) => {
+    known ??= lookUpsOf(wiring.declarations);
+    return known(entry);
+  };
   return {
     name: 'audit',
     endpoints: bindContract(contract, {
-      listAudit: (ctx, { query }) => audit.list(ctx, query),
+      listAudit: (ctx, { query }) => audit.list(ctx, query, isLookUp),
       verifyAudit: (ctx) => verify(parts, ctx.tenantId),
       listCheckpoints: (ctx, { query }) => checkpoints.list(ctx, query),
       createCheckpoint: (ctx) => checkpoints.create(ctx),

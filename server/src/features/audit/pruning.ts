@@ -21,6 +21,8 @@ const ACTION = 'audit:prune';
 const TENANTS_AT_ONCE = 100;
 const RANGES_AT_ONCE = 64;
 const CHECKPOINTS_PAGE = 64;
+/** Longer than any node takes to write an object. */
+const UNFINISHED_KEPT_MS = DAY_MS;
 
 export interface PruningParts extends ArchivingParts {
   /** How long entries stay in the database, in days. */
@@ -42,6 +44,7 @@ export function pruneAuditJob(parts: PruningParts): RemovingJob {
     // Nothing is lost: every range was read back from the archive, and can be restored from there.
     removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
     async run(signal, cutoff) {
+      await removeUnfinished(parts, cutoff);
       for (let after = ''; ; ) {
         const tenants = await store.tenantsAfter(database.read, after, Number.MAX_SAFE_INTEGER, TENANTS_AT_ONCE);
         for (const tenantId of tenants) {
@@ -60,6 +63,15 @@ export function pruneAuditJob(parts: PruningParts): RemovingJob {
       }
     },
   };
+}
+
+/** Nothing depends on it: it is tried again with the next run. */
+async function removeUnfinished({ target, kernel }: PruningParts, cutoff: Cutoff): Promise<void> {
+  try {
+    await target.removeUnfinished(earlier(cutoff, UNFINISHED_KEPT_MS));
+  } catch (error) {
+    kernel.log.warn(factsOf(error), 'unfinished files in the archive could not be deleted');
+  }
 }
 
 async function pruneTenant(parts: PruningParts, tenantId: string, cutoff: Cutoff, signal: AbortSignal): Promise<void> {

@@ -31,7 +31,12 @@ interface Position {
 
 const SHOWN_FORM = /^(?:0|[1-9]\d{0,8})(?:\.[1-9]\d{0,15})?$/;
 
-export async function list(ctx: Context, query: Query<typeof listAudit>) {
+export async function list(
+  ctx: Context,
+  query: Query<typeof listAudit>,
+  isLookUp: (entry: Pick<StoredEntry, 'action' | 'decision'>) => boolean,
+) {
+  const isHidden = (entry: StoredEntry) => query.look_ups === 'exclude' && isLookUp(entry);
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const { from, to } = periodOf(query);
   let position = positionOf(query.cursor);
@@ -61,8 +66,8 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
         if (found.length === limit || looked === SCAN_MAX) return page(found, place());
         shown++;
         looked++;
-        if (entry !== null && isWithin(entry.at, from, to) && isOfRequest(entry, query) && isWanted(entry, query))
-          found.push(entry);
+        if (entry === null || !isWithin(entry.at, from, to) || isHidden(entry)) continue;
+        if (isOfRequest(entry, query) && isWanted(entry, query)) found.push(entry);
       }
       position = place();
       await yieldNow(newestFirst.length);
@@ -141,10 +146,11 @@ function page(found: StoredEntry[], end: Position | null, archived_until: string
 export type AuditFilter = Pick<Query<typeof listAudit>, 'vault' | 'actor' | 'action' | 'resource' | 'decision'>;
 
 export function isWanted(e: StoredEntry, { vault, actor, action, resource, decision }: AuditFilter): boolean {
-  if (vault !== undefined && e.vault !== vault) return false;
+  if (vault !== undefined && !isNamedBy(vault, e.vault)) return false;
   if (action !== undefined && !isNamedBy(action, e.action)) return false;
   if (decision !== undefined && e.decision !== decision) return false;
-  if (actor !== undefined && e.actor_id !== actor && e.actor_name !== actor && e.actor_key !== actor) return false;
+  if (actor !== undefined && ![e.actor_id, e.actor_name, e.actor_key].some((name) => isNamedBy(actor, name)))
+    return false;
   return resource === undefined || isNamedBy(resource, e.resource);
 }
 

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { headerPart } from '../../kernel/http/headers.ts';
 import { SECOND_MS } from '../../kernel/platform/clock.ts';
 
 /** How far the time of a signature may be from ours, as Stripe recommends. */
@@ -29,7 +30,7 @@ export function isSignedBy(
 
 function parseHeader(header: string): { time: number; signatures: Buffer[] } | null {
   if (header.length > HEADER_LENGTH_MAX) return null;
-  const parts = header.split(',').map((part) => part.trim());
+  const parts = header.split(',').map(headerPart);
   const times = parts.filter((part) => part.startsWith('t='));
   const [time = ''] = times;
   const signatures = parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part));

@@ -5,6 +5,7 @@ import type { Share } from '../../kernel/jobs/share.ts';
 import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Page } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
@@ -94,6 +95,17 @@ export class Certificates {
 
   insert(tx: Tx, row: CertificateRow): Promise<void> {
     return store.insertCertificate(tx, row);
+  }
+
+  /** The certificates that were issued to a connection, in the order of their serial numbers. */
+  ofClient(
+    db: Reader,
+    tenantId: string,
+    clientId: string,
+    after: string,
+    limit: number,
+  ): Promise<Page<CertificateRow>> {
+    return store.certificatesOfClient(db, tenantId, clientId, after, limit);
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
@@ -127,6 +128,27 @@ export async function findCertificate(
 ): Promise<CertificateRow | undefined> {
   const query = db.selectFrom('certificates').selectAll().where('tenant_id', '=', tenantId);
   return CERTIFICATES.checked(db, await query.where('serial', '=', serial).executeTakeFirst());
+}
+
+export const CURSOR_KIND = 'certificates';
+
+export async function certificatesOfClient(
+  db: Reader,
+  tenantId: string,
+  clientId: string,
+  after: string,
+  limit: number,
+): Promise<Page<CertificateRow>> {
+  const rows = await db
+    .selectFrom('certificates')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('client_id', '=', clientId)
+    .where('serial', '>', after)
+    .orderBy('serial')
+    .limit(limit + 1)
+    .execute();
+  return pageOf(rows, limit, ({ serial }) => [CURSOR_KIND, clientId, serial]);
 }
 
 export type RevokedRow = CertificateRow & { revoked_at: number };

@@ -1,3 +1,4 @@
+import { headerPart } from '../../kernel/http/headers.ts';
 import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { CofferError, notFound } from '../../kernel/platform/errors.ts';
@@ -288,5 +289,5 @@ function etagOf({ generation, content_mac }: states.StateRow): string {
 }
 
 function isNamed(header: string | undefined, etag: string): boolean {
-  return header?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false;
+  return header?.split(',').some((one) => headerPart(one).replace(/^W\//, '') === etag) ?? false;
 }

@@ -62,6 +62,7 @@ export class ClusterScheme implements CredentialScheme {
         tokenRates: {},
         ceilings: [],
         policies: [ownPolicy(row)],
+        signedInAt: null,
         mfaAt: null,
         factorTrustedFrom: null,
         mustEnrol: false,

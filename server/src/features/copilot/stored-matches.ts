@@ -1,25 +1,12 @@
-import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
+import { isGuessable } from '../../kernel/crypto/guessable.ts';
 import { HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { holdersOf, storedValues, visibleSecrets } from '../secrets/index.ts';
 import { countedWithin } from '../sessions/index.ts';
-import { entropyOf } from './redactor/finding.ts';
 
 /** Stored values that a principal may not read, and that are masked for it in an hour. Whoever pastes more is guessing. */
 export const HIDDEN_MATCHES_PER_HOUR_MAX = 20;
-/** A shorter or more regular value can be guessed by trying all of its kind. */
-const UNGUESSABLE_LENGTH_MIN = 12;
-const UNGUESSABLE_BITS_MIN = 36;
-const DIGITS_LENGTH_MIN = 20;
-
-/** Whether somebody could find the value by sending everything that it might be. */
-export function isGuessable(value: string): boolean {
-  if (value.length < UNGUESSABLE_LENGTH_MIN) return true;
-  if (/^[\d\s+().:/-]+$/.test(value) && value.length < DIGITS_LENGTH_MIN) return true;
-  return entropyOf(value) * value.length < UNGUESSABLE_BITS_MIN || isCommonPassword(value);
-}
-
 /** Different texts of one conversation that are compared. An ordinary one of the greatest length has fewer. */
 export const CANDIDATES_MAX = 50_000;
 

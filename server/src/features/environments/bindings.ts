@@ -6,10 +6,10 @@ import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { visibleSecrets } from '../secrets/index.ts';
+import { locateSecrets, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { BINDINGS_MAX, type Binding, EFFECTIVE_MAX, KEY_NAME_PATTERN, LEVELS_MAX } from './contract.ts';
-import { existing, numberIn, secretsOf, takeTurn } from './service.ts';
+import { authorizedEnvironment, existing, numberIn, secretsOf, takeTurn } from './service.ts';
 import * as store from './store.ts';
 
 const KEY_NAME_FORM = new RegExp(KEY_NAME_PATTERN);
@@ -18,12 +18,13 @@ const KEY_NAME_RESERVED = '__proto__';
 
 /** A secret that the caller may not see is reported as not found after the same checks as one that does not exist. */
 export async function bindSecret(ctx: Context, id: string, body: Body<typeof contract.bindSecret>): Promise<Binding> {
+  const ref = await authorizedEnvironment(ctx, id);
   if (body.key_name === KEY_NAME_RESERVED) throw invalidField('/body/key_name', 'is reserved: choose another name');
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
-    const { environment_id, name } = await existing(ctx, tx, id);
-    const ref = typeof body.secret_id === 'number' ? { secret_no: body.secret_id } : { secret_id: body.secret_id };
-    const secret = await store.lockSecretToBind(tx, ctx.tenantId, ref);
+    const { environment_id, name } = await existing(ctx, tx, ref);
+    const wanted = typeof body.secret_id === 'number' ? { secret_no: body.secret_id } : { secret_id: body.secret_id };
+    const secret = await store.lockSecretToBind(tx, ctx.tenantId, wanted);
     if (secret === undefined || !visibleSecrets.isAllowed(ctx, secret.vault, secret, visibleSecrets.LISTED))
       throw notFound('secret');
     const { secret_id, secret_no } = secret;
@@ -39,7 +40,7 @@ export async function bindSecret(ctx: Context, id: string, body: Body<typeof con
     await refuseBound(tx, row);
     await refuseTooMany(ctx, tx, environment_id);
     await store.insertBinding(tx, row);
-    return toWire(row);
+    return toWire(row, secret);
   });
 }
 
@@ -71,20 +72,31 @@ async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promi
 }
 
 export async function listBindings(ctx: Context, id: string, query: Query<typeof contract.listBindings>) {
-  const { environment_id } = await existing(ctx, ctx.database.read, id);
+  const { environment_id } = await existing(ctx, ctx.database.read, await authorizedEnvironment(ctx, id));
   // The cursor contains the environment, because key names have the form of ids in many other lists.
   const [, after = ''] = decodeCursor(query.cursor, new RegExp(`^${environment_id}$`), KEY_NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const page = await store.listBindings(ctx.database.read, ctx.tenantId, environment_id, after, limit);
-  return { secrets: page.rows.map(toWire), next_cursor: page.next_cursor };
+  const located = await locateSecrets(
+    ctx.database.read,
+    ctx.tenantId,
+    page.rows.map(({ secret_id }) => secret_id),
+  );
+  const secrets = page.rows.map((row) => {
+    const at = located.get(row.secret_id);
+    const isShown = at !== undefined && visibleSecrets.isAllowed(ctx, at.vault, at, visibleSecrets.LISTED);
+    return toWire(row, isShown ? at : null);
+  });
+  return { secrets, next_cursor: page.next_cursor };
 }
 
 export async function unbindSecret(ctx: Context, id: string, secretId: string): Promise<Deleted> {
+  const ref = await authorizedEnvironment(ctx, id);
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
-    const { environment_id, name } = await existing(ctx, tx, id);
-    const ref = refIn(secretId);
-    const row = ref === null ? undefined : await store.deleteBinding(tx, ctx.tenantId, environment_id, ref);
+    const { environment_id, name } = await existing(ctx, tx, ref);
+    const secret = refIn(secretId);
+    const row = secret === null ? undefined : await store.deleteBinding(tx, ctx.tenantId, environment_id, secret);
     if (row === undefined) throw notFound('secret in this composed environment');
     ctx.record.describe({ name, secret: row.secret_id, key_name: row.key_name });
     return DELETED;
@@ -97,11 +109,13 @@ function refIn(text: string): store.SecretRef | null {
   return secret_no === null ? null : { secret_no };
 }
 
-function toWire(row: store.BindingRow): Binding {
+function toWire(row: store.BindingRow, at: { vault: string; path: string } | null): Binding {
   return {
     environment_id: row.environment_id,
     secret_id: row.secret_no,
     secret: row.secret_id,
+    vault: at?.vault ?? null,
+    path: at?.path ?? null,
     key_name: row.key_name,
     bound_at: timestamp(row.bound_at),
   };

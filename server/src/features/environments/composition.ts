@@ -1,13 +1,17 @@
-import { notFound } from '../../kernel/platform/errors.ts';
+import { CofferError, type FieldProblem, invalid, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Query } from '../../kernel/request/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { attributesOf, bulkDecrypt, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
+import { attributesOf, bulkDecrypt, type Opened, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
+import { ENV_FILE_TYPE, type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal } from '../transfer/index.ts';
 import type * as contract from './contract.ts';
 import { type ComposeEntry, LEVELS_MAX } from './contract.ts';
-import { numberIn } from './service.ts';
+import { authorizedEnvironment, isNamed } from './service.ts';
 import * as store from './store.ts';
+
+/** Names that one refusal lists. */
+const REFUSED_SHOWN_MAX = 20;
 
 type Whole<T> = { [K in keyof T]: NonNullable<T[K]> };
 type Source = ComposeEntry['source'];
@@ -20,16 +24,27 @@ export async function compose(
   id: string,
   query: Query<typeof contract.composeEnvironment>,
 ): Promise<Streamed> {
-  const number = numberIn(id);
-  const rows = number === null ? [] : await store.composition(ctx.database.read, ctx.tenantId, number, LEVELS_MAX);
+  const { format } = query;
+  if (format !== undefined && query.resolve === false)
+    throw invalidField('/query/resolve', 'must be true or omitted, because a format has values');
+  const ref = await authorizedEnvironment(ctx, id);
+  const rows = await store.composition(ctx.database.read, ctx.tenantId, ref.number, LEVELS_MAX);
   const leaf = rows.at(-1);
-  if (leaf === undefined) throw notFound('composed environment');
-  const entries = effectiveOf(rows);
-  const given = query.resolve === true ? entries.filter((entry) => mayBeGiven(ctx, entry)) : [];
-  for (const entry of given) refuseInZeroKnowledge(entry, 'Composing values');
+  if (leaf === undefined || !isNamed(ref, leaf)) throw notFound('composed environment');
+  const all = effectiveOf(rows);
+  const entries = query.key_name === undefined ? all : all.filter(({ key_name }) => key_name === query.key_name);
+  const isResolved = query.resolve === true || format !== undefined;
+  const given = isResolved ? entries.filter((entry) => mayBeGiven(ctx, entry)) : [];
+  const opened = () => bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry));
+  if (format !== undefined) {
+    refuseIncomplete(entries, given);
+    if (format !== 'json') await refuseUnwritable(format, opened(), permittedBy(query));
+  }
   ctx.record.describe({
     name: leaf.name,
-    resolve: query.resolve === true,
+    resolve: isResolved,
+    ...(format !== undefined && { format }),
+    ...(query.key_name !== undefined && { key_name: query.key_name }),
     entries: entries.length,
     values: given.length,
   });
@@ -38,7 +53,64 @@ export async function compose(
     else
       ctx.record.addEntry('secrets:read', secretResource(vault, path), { secret: secret_id, version, via: 'compose' });
   }
-  return new Streamed(pieces(leaf, withValues(ctx, entries, given)));
+  if (format === undefined) return new Streamed(pieces(leaf, withValues(entries, opened())));
+  if (format === 'json') return new Streamed(asJson(opened()));
+  ctx.setHeader('Content-Type', ENV_FILE_TYPE);
+  return new Streamed(asEnvFile(format, opened()));
+}
+
+type Values = AsyncGenerator<Opened<Effective>[]>;
+
+/** A program that starts without one of its variables may do harm, so a format has all values or is refused. */
+function refuseIncomplete(entries: readonly Effective[], given: readonly Effective[]): void {
+  const complete = new Set(given);
+  const withheld = entries.filter((entry) => !complete.has(entry));
+  if (withheld.length > 0) {
+    const names = withheld.map(({ key_name }) => key_name);
+    const shown = names.slice(0, REFUSED_SHOWN_MAX).join(', ');
+    const message = `You may not read ${shown}, or they are fortress secrets, which are never composed: use \`resolve\` without \`format\` to get the others.`;
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read: not all may be read' });
+  }
+  for (const entry of entries) refuseInZeroKnowledge(entry, 'Composing in a format');
+}
+
+/** The names that the reader has asked for: a name alone, or those that may change how programs are loaded. */
+function permittedBy({ permit = [], key_name }: Query<typeof contract.composeEnvironment>): readonly string[] {
+  return key_name === undefined ? permit : [...permit, key_name];
+}
+
+/** Every value is checked before the first one is sent. Versions are immutable, so the values written afterwards are those that were checked. */
+async function refuseUnwritable(format: EnvFileFormat, opened: Values, permitted: readonly string[]): Promise<void> {
+  const problems: FieldProblem[] = [];
+  for await (const some of opened) {
+    for (const { row, value } of some) {
+      const refusal = nameRefusal(row.key_name, permitted) ?? envFileRefusal(format, row.key_name, value);
+      if (refusal === null) continue;
+      const instead = format === 'dotenv' ? 'shell or json' : 'json';
+      const reason = `cannot be ${format}: ${row.key_name} ${refusal}; request ${instead}`;
+      problems.push({ pointer: '/query/format', reason });
+    }
+    if (problems.length >= REFUSED_SHOWN_MAX) break;
+  }
+  if (problems.length > 0) throw invalid(problems.slice(0, REFUSED_SHOWN_MAX));
+}
+
+async function* asJson(opened: Values): AsyncGenerator<string> {
+  yield '{';
+  let separator = '\n';
+  for await (const some of opened) {
+    if (some.length === 0) continue;
+    const lines = some.map(({ row, value }) => `  ${JSON.stringify(row.key_name)}: ${JSON.stringify(value)}`);
+    yield separator + lines.join(',\n');
+    separator = ',\n';
+  }
+  yield '\n}\n';
+}
+
+async function* asEnvFile(format: EnvFileFormat, opened: Values): AsyncGenerator<string> {
+  for await (const some of opened) {
+    yield some.map(({ row, value }) => envFileLine(format, row.key_name, value)).join('');
+  }
 }
 
 /** The secrets in effect in an environment, sorted by key name; null if there is no such environment. */
@@ -74,19 +146,15 @@ function mayBeGiven(ctx: Context, entry: Effective): boolean {
 }
 
 /** Yields every entry in order, some at a time, with its value where one is returned. An entry whose version was deleted meanwhile has no value. */
-async function* withValues(
-  ctx: Context,
-  entries: readonly Effective[],
-  given: readonly Effective[],
-): AsyncGenerator<ComposeEntry[]> {
+async function* withValues(entries: readonly Effective[], opened: Values): AsyncGenerator<ComposeEntry[]> {
   const rest = entries.values();
-  for await (const opened of bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
+  for await (const some of opened) {
     const ready: ComposeEntry[] = [];
-    for (const { row, value } of opened) {
+    for (const { row, value } of some) {
       for (const entry of rest) {
         if (entry !== row) ready.push(toWire(entry));
         else {
-          ready.push({ ...toWire(entry), value });
+          ready.push({ ...toWire(entry), value, ...(entry.is_zero_knowledge === 1 && { sealed: true as const }) });
           break;
         }
       }

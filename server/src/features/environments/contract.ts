@@ -5,15 +5,18 @@ import {
   Deleted,
   freeText,
   id,
+  idOrName,
   idParam,
   nextCursor,
   nullable,
   object,
   objectWithExamples,
+  oneOf,
   pageQuery,
   resourceName,
   timestampText,
 } from '../../kernel/request/wire.ts';
+import { ENV_FILE_TYPE, permittedNames } from '../transfer/index.ts';
 
 /** Levels from the root to the leaf. */
 export const LEVELS_MAX = 10;
@@ -65,6 +68,12 @@ export const Binding = named(
     environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
     secret_id: Type.Integer({ description: 'The integer `secret_id` of the secret.' }),
     secret: id('sec'),
+    vault: nullable(
+      Type.String({ description: 'The vault of the secret; null if it is deleted, or you may not list it.' }),
+    ),
+    path: nullable(
+      Type.String({ description: 'The path of the secret; null if it is deleted, or you may not list it.' }),
+    ),
     key_name: Type.String({ description: 'The name that the secret is bound under.' }),
     bound_at: timestampText,
   }),
@@ -92,11 +101,19 @@ export const ComposeEntry = named(
     value: Type.Optional(
       Type.String({ description: 'Only with `resolve`, if you may read the secret and it is not a fortress secret.' }),
     ),
+    sealed: Type.Optional(
+      Type.Literal(true, {
+        description: 'The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens.',
+      }),
+    ),
   }),
 );
 export type ComposeEntry = Static<typeof ComposeEntry>;
 
-const environmentId = described('The number of a composed environment.', idParam);
+const environmentId = described(
+  'The number of a composed environment, or its name. A text of digits is a number.',
+  idOrName,
+);
 
 const common = {
   noun: 'composed environments',
@@ -114,7 +131,9 @@ const common = {
 } as const;
 
 const ofOne = {
-  resource: 'environment/{environment_id}',
+  // Policies name it by number, so a name is looked up first.
+  resource: 'loaded',
+  loads: ['environment/{environment_id}'],
   params: object({ environment_id: environmentId }),
 } as const;
 
@@ -169,7 +188,7 @@ export const readEnvironment = endpoint({
   method: 'GET',
   path: '/environments/{environment_id}',
   summary: 'Read a composed environment',
-  description: 'By its number.',
+  description: 'By its number or name.',
   permission: 'environments:read',
   rate: 'read',
   audit: 'environments:read',
@@ -272,7 +291,8 @@ export const unbindSecret = endpoint({
   summary: 'Unbind a secret from a composed environment',
   description: 'By the integer `secret_id` or the `id` of the secret. The secret itself is not deleted.',
   permission: 'environments:unbind',
-  resource: 'environment/{environment_id}',
+  resource: 'loaded',
+  loads: ['environment/{environment_id}'],
   rate: 'write',
   audit: 'environments:unbind',
   effect: 'change',
@@ -285,6 +305,30 @@ export const unbindSecret = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+export const Composition = named(
+  'Composition',
+  'What is in effect in a composed environment.',
+  object({
+    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
+    name: Type.String({ description: 'The name of the composed environment.' }),
+    effective: Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), ComposeEntry, {
+      description: `Sorted by \`key_name\`; at most ${EFFECTIVE_MAX}.`,
+    }),
+  }),
+);
+
+const ComposedValues = named(
+  'ComposedValues',
+  'The values of a composed environment by name, as `format=json` returns them.',
+  Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), Type.String(), { description: 'Values by name.' }),
+);
+
+const ComposeAnswer = named(
+  'ComposeAnswer',
+  'What is in effect; with `format=json` values by name alone.',
+  Type.Union([Composition, ComposedValues]),
+);
+
 export const composeEnvironment = endpoint({
   ...common,
   credentials: ANY_CALLER,
@@ -295,22 +339,27 @@ export const composeEnvironment = endpoint({
   summary: 'List all secrets of a composed environment, its own and inherited',
   description:
     'If a name is bound more than once, the binding nearest to this environment applies. Deleted secrets are omitted. With `resolve`, ' +
-    'entries whose secret you may read include its value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
-    'the request is refused.',
+    'entries whose secret you may read include its value, and each is recorded as read; of a zero-knowledge secret it is the envelope, ' +
+    'with `sealed`. With `format` the response is names and values alone, as a .env file, for shells, or as a JSON object; it is refused ' +
+    'unless you may read every value, none is sealed or of a fortress secret, and every reader of the format gets the same value.',
   permission: 'environments:compose',
   rate: 'aggregate',
   bulk: true,
   plaintext: 'by_secret',
   audit: 'environments:compose',
   effect: 'read',
-  query: object({ resolve: Type.Optional(Type.Boolean({ description: 'Whether to include values.' })) }),
-  status: 200,
-  output: object({
-    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
-    name: Type.String({ description: 'The name of the composed environment.' }),
-    effective: Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), ComposeEntry, {
-      description: `Sorted by \`key_name\`; at most ${EFFECTIVE_MAX}.`,
-    }),
+  query: object({
+    resolve: Type.Optional(Type.Boolean({ description: 'Whether to include values.' })),
+    format: Type.Optional(oneOf(['dotenv', 'json', 'shell'], 'Only names and values, in this format.')),
+    key_name: Type.Optional(
+      Type.String({ pattern: KEY_NAME_PATTERN, description: 'Only this name, so that no other value is read.' }),
+    ),
+    permit: Type.Optional(permittedNames),
   }),
+  status: 200,
+  output: NONE,
+  raw: 'application/json; charset=utf-8',
+  otherRaw: [ENV_FILE_TYPE],
+  rawSchema: ComposeAnswer,
   errors: ['NOT_FOUND', 'ZkBoundaryViolation'],
 });

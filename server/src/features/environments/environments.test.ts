@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import { untilBlocked } from '../../../../test/support/overtaken.ts';
 import {
   addPerson,
@@ -17,6 +16,7 @@ import {
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { addTotp } from '../../../../test/support/totp.ts';
 import { runPurges } from '../../../../test/support/vaults.ts';
 import { DAY_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
@@ -359,6 +359,8 @@ onBothDatabases('environments', (database) => {
         environment_id: env.id,
         secret_id: one.secret_id,
         secret: one.id,
+        vault,
+        path: one.path,
         key_name: 'ONE',
       });
       assert.ok(Math.abs(Date.parse(bound_at) - service.clock.now()) < 60 * SECOND_MS);
@@ -639,6 +641,27 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(Object.keys((await compose(team)).effective), ['DEBUG', 'HOST', 'USER']);
     });
 
+    test('gives one name alone if it is asked for, inherited or not, and reads no other value', async () => {
+      const parent = await newEnv();
+      const env = await child(parent);
+      const inherited = await newSecret('inherited');
+      await ok(bind(parent, inherited.id, 'WANTED'), 201);
+      await ok(bind(env, (await newSecret('other')).id, 'OTHER'), 201);
+      const one = (name: string, more = '') =>
+        get(`/environments/${env.id}/compose?resolve=true&key_name=${name}${more}`);
+      const { effective } = await ok(one('WANTED'));
+      assert.deepEqual(Object.keys(effective), ['WANTED']);
+      assert.equal(effective.WANTED.value, 'inherited');
+      assert.deepEqual((await ok(one('wanted'))).effective, {});
+      assert.equal((await one('WANTED', '&format=shell')).text, "export WANTED='inherited'\n");
+      await invalid(one('1WANTED'), '/query/key_name');
+      const recorded = await ok(get(`/v1/audit?action=secrets:read&resource=vault/${vault}/*&limit=2`));
+      assert.deepEqual(
+        recorded.entries.map(({ resource }: Json) => resource),
+        [inherited.path, inherited.path].map((path) => `vault/${vault}/${path}`),
+      );
+    });
+
     test('names the newest version, and follows a secret that moves', async () => {
       const env = await newEnv();
       const secret = await newSecret('old');
@@ -692,14 +715,17 @@ onBothDatabases('environments', (database) => {
       for (const [key, value] of Object.entries(expected)) assert.ok(effective[key].value === value, key);
     });
 
-    test('of a zero-knowledge vault it gives nothing, and says so', async () => {
+    test('of a zero-knowledge vault it gives the envelope, and says so', async () => {
       const part = (bytes: number) => randomBytes(bytes).toString('base64url');
       const envelope = `zk:v1:aes-256-gcm:argon2id:${part(16)}:${part(12)}:${part(40)}:${part(16)}`;
       const env = await newEnv();
       const secret = await newSecret(envelope, { in: await newVault({ is_zero_knowledge: true }) });
       await ok(bind(env, secret.id, 'KEY'), 201);
-      await refused(service.call('GET', `/environments/${env.id}/compose?resolve=true`), 409, 'ZkBoundaryViolation');
-      assert.equal((await ok(service.call('GET', `/environments/${env.id}/compose`))).effective.KEY.key_name, 'KEY');
+      await ok(bind(env, (await newSecret('plain')).id, 'PLAIN'), 201);
+      const { KEY, PLAIN } = (await resolve(env)).effective;
+      assert.deepEqual([KEY.value, KEY.sealed, PLAIN.value, PLAIN.sealed], [envelope, true, 'plain', undefined]);
+      const unresolved = (await compose(env)).effective.KEY;
+      assert.deepEqual([unresolved.key_name, unresolved.value, unresolved.sealed], ['KEY', undefined, undefined]);
     });
   });
 
@@ -765,11 +791,9 @@ onBothDatabases('environments', (database) => {
 
     /** A session whose second factor was shown just now. */
     async function provenSession(person: Person): Promise<string> {
-      const { secret } = await ok(send('POST', '/auth/mfa/totp', undefined, person.token), 201);
-      const otp = () => new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
-      await ok(send('POST', '/auth/mfa/totp/confirm', { otp: otp() }, person.token));
+      const { code } = await addTotp(service, person.id);
       service.clock.advance(DAY_MS);
-      return logIn(service, person, { otp: otp() });
+      return logIn(service, person, { otp: code() });
     }
 
     test('each that is given is recorded as read, and only those', async () => {

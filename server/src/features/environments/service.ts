@@ -7,7 +7,7 @@ import { type Items, plainCursor, visiblePage } from '../../kernel/request/visib
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { holdCounter, nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import type * as contract from './contract.ts';
 import { EFFECTIVE_MAX, type Environment, LEVELS_MAX, readEnvironment } from './contract.ts';
 import * as store from './store.ts';
@@ -18,6 +18,31 @@ const COUNTER = 'environments';
 /** The number in a path, or null if the text is not a number and so names nothing. */
 export function numberIn(text: string): number | null {
   return NUMBER_FORM.test(text) ? Number(text) : null;
+}
+
+/** A composed environment as a path names it: by its number, or by its name, whose number was looked up. */
+export interface EnvironmentRef {
+  number: number;
+  name: string | null;
+}
+
+/** No environment has this number, so only a permission on all of them covers it. */
+const NO_ENVIRONMENT = 0;
+
+/**
+ * Authorizes the caller on the environment that a path names. Policies name environments by number, since a name can be given to another one. A
+ * name that nobody has is decided on like one that the caller has no permission on, so names cannot be guessed.
+ */
+export async function authorizedEnvironment(ctx: Context, text: string): Promise<EnvironmentRef> {
+  const number = numberIn(text);
+  const found = number ?? (await store.numberNamed(ctx.database.read, ctx.tenantId, text)) ?? NO_ENVIRONMENT;
+  ctx.access.authorize(`environment/${found}`);
+  return { number: found, name: number === null ? text : null };
+}
+
+/** The row may have been renamed since its name was looked up, or the name forged, which only the row itself shows. */
+export function isNamed(ref: EnvironmentRef, row: Pick<store.EnvironmentRow, 'name'>): boolean {
+  return ref.name === null || ref.name === row.name;
 }
 
 /**
@@ -63,7 +88,7 @@ const ENVIRONMENTS: Items<store.EnvironmentRow> = {
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
 
 export async function read(ctx: Context, id: string): Promise<Environment> {
-  return toWire(await existing(ctx, ctx.database.read, id));
+  return toWire(await existing(ctx, ctx.database.read, await authorizedEnvironment(ctx, id)));
 }
 
 export async function update(
@@ -71,10 +96,11 @@ export async function update(
   id: string,
   body: Body<typeof contract.updateEnvironment>,
 ): Promise<Environment> {
+  const ref = await authorizedEnvironment(ctx, id);
   if (body.name !== undefined) refuseReserved(body.name);
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
-    const row = await existing(ctx, tx, id);
+    const row = await existing(ctx, tx, ref);
     const parent = await namedParent(ctx, tx, body);
     const changed: store.EnvironmentRow = {
       ...row,
@@ -95,9 +121,10 @@ export async function update(
 }
 
 export async function remove(ctx: Context, id: string): Promise<Deleted> {
+  const ref = await authorizedEnvironment(ctx, id);
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
-    const { environment_id, name } = await existing(ctx, tx, id);
+    const { environment_id, name } = await existing(ctx, tx, ref);
     ctx.record.describe({ name });
     if (await store.hasChildren(tx, ctx.tenantId, environment_id)) {
       throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or delete them first.');
@@ -107,10 +134,9 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
   });
 }
 
-export async function existing(ctx: Context, db: Parameters<typeof store.findEnvironment>[0], id: string) {
-  const number = numberIn(id);
-  const row = number === null ? undefined : await store.findEnvironment(db, ctx.tenantId, number);
-  if (row === undefined) throw notFound('composed environment');
+export async function existing(ctx: Context, db: Reader, ref: EnvironmentRef): Promise<store.EnvironmentRow> {
+  const row = await store.findEnvironment(db, ctx.tenantId, ref.number);
+  if (row === undefined || !isNamed(ref, row)) throw notFound('composed environment');
   return row;
 }
 

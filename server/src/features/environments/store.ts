@@ -62,6 +62,12 @@ export async function findEnvironment(
   return ENVIRONMENTS.checked(db, await query.where('environment_id', '=', environmentId).executeTakeFirst());
 }
 
+/** Not checked: whoever uses it loads the row and compares the name. */
+export async function numberNamed(db: Reader, tenantId: string, name: string): Promise<number | undefined> {
+  const query = db.selectFrom('environments').select('environment_id').where('tenant_id', '=', tenantId);
+  return (await query.where('name', '=', name).executeTakeFirst())?.environment_id;
+}
+
 export async function findEnvironmentNamed(
   db: Reader,
   tenantId: string,

@@ -127,7 +127,7 @@ export async function update(ctx: Context, exporterId: string, body: Changes): P
     const what = `exporter ${row.name}`;
     const hasNewCredentials = body.credentials !== undefined;
     const after = { ...described(changed), has_new_credentials: hasNewCredentials };
-    await ctx.needsApproval(tx, { differences: [{ what, before: described(row), after }] });
+    await ctx.needsApproval(tx, { basis: basisOn(row), differences: [{ what, before: described(row), after }] });
     return toWire(tx, changed, ctx.now);
   });
 }
@@ -158,6 +158,7 @@ export async function remove(ctx: Context, exporterId: string): Promise<Deleted>
     ctx.record.describe(described(row));
     await store.deleteExporter(tx, row);
     await ctx.needsApproval(tx, {
+      basis: basisOn(row),
       differences: [{ what: `exporter ${row.name}`, before: described(row), after: null }],
     });
     return DELETED;
@@ -245,6 +246,11 @@ async function existing(ctx: Context, exporterId: string): Promise<store.Exporte
 }
 
 /** What approvers and the audit log see. Credentials are not part of it. */
+/** Credentials and certificates are not shown, so any other change since makes the approval void. */
+function basisOn({ exporter_id, updated_at }: store.ExporterRow) {
+  return { exporter: exporter_id, changed_at: updated_at };
+}
+
 function described({ name, type, format, filter, endpoint, enabled, ca_pem }: store.ExporterRow) {
   return {
     name,

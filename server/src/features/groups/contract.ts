@@ -122,7 +122,8 @@ export const updateGroup = endpoint({
   method: 'PATCH',
   path: '/v1/groups/{group_id}',
   summary: 'Change a group’s description',
-  description: 'The name cannot be changed, because policies grant permissions by it.',
+  description:
+    'The name cannot be changed, because policies grant permissions by it. A group of SCIM is changed at its provider.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -133,7 +134,7 @@ export const updateGroup = endpoint({
   body: object({ description }),
   status: 200,
   output: Group,
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'IN_USE'],
 });
 
 export const deleteGroup = endpoint({
@@ -143,7 +144,7 @@ export const deleteGroup = endpoint({
   path: '/v1/groups/{group_id}',
   summary: 'Delete a group; its members are not deleted',
   description:
-    'Requires approval if a policy is attached to the group or it is a member of a vault, as does every change of its members.',
+    'Requires approval if a policy is attached to the group or it is a member of a vault, as does every change of its members. A group of SCIM is deleted at its provider.',
   permission: 'groups:delete',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -155,7 +156,7 @@ export const deleteGroup = endpoint({
   body: NONE,
   status: 200,
   output: Deleted,
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'IN_USE'],
 });
 
 export const addGroupMember = endpoint({
@@ -165,7 +166,7 @@ export const addGroupMember = endpoint({
   path: '/v1/groups/{group_id}/members',
   summary: 'Add a user to a group',
   description:
-    'Requires approval if the group has permissions: the user has them from the next request on, on every node.',
+    'Requires approval if the group has permissions: the user has them from the next request on, on every node. People join a group of SCIM at its provider only.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -177,7 +178,7 @@ export const addGroupMember = endpoint({
   body: object({ user_id: userIdOrEmail }),
   status: 201,
   output: GroupMember,
-  errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS', 'IN_USE'],
 });
 
 export const listGroupMembers = endpoint({
@@ -207,7 +208,7 @@ export const removeGroupMember = endpoint({
   path: '/v1/groups/{group_id}/members/{user_id}',
   summary: 'Remove a user from a group',
   description:
-    'The user loses the permissions of the group from the next request on, on every node. Requires approval if the group has permissions.',
+    'The user loses the permissions of the group from the next request on, on every node. Requires approval if the group has permissions. People leave a group of SCIM at its provider.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -219,5 +220,5 @@ export const removeGroupMember = endpoint({
   body: NONE,
   status: 200,
   output: Deleted,
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'IN_USE'],
 });

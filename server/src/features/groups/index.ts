@@ -7,6 +7,8 @@ import * as groups from './service.ts';
 import { deleteMembershipsOf } from './store.ts';
 
 export {
+  countGroups,
+  deleteGroup,
   deleteMember,
   findGroupByIdOrName,
   GROUP_MEMBERS,
@@ -14,16 +16,19 @@ export {
   groupNames,
   groupsOfUser,
   groupsOfUsers,
+  insertGroup,
   insertMember,
+  insertMembers,
   joinedBy,
   lockGroup,
+  memberIdsOf,
   membershipOf,
   membersOfGroups,
   shownGroup,
 } from './store.ts';
 
 export function groupsFeature(_: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('rightsOfGroup', 'vaultsOfGroup');
+  const ports = wiring.needs('rightsOfGroup', 'vaultsOfGroup', 'provisionerOfGroup', 'secondFactorSince');
   const removed = wiring.removal('group');
   return {
     name: 'groups',
@@ -31,7 +36,7 @@ export function groupsFeature(_: Kernel, wiring: Wiring): Feature {
       createGroup: (ctx, { body }) => groups.create(ctx, body),
       listGroups: (ctx, { query }) => groups.list(ctx, query),
       readGroup: (ctx, { params }) => groups.read(ctx, params.group_id),
-      updateGroup: (ctx, { params, body }) => groups.update(ctx, params.group_id, body),
+      updateGroup: (ctx, { params, body }) => groups.update(ctx, params.group_id, body, ports),
       deleteGroup: (ctx, { params }) => groups.remove(ctx, params.group_id, ports, removed),
       addGroupMember: (ctx, { params, body }) => groups.addMember(ctx, params.group_id, body.user_id, ports),
       listGroupMembers: (ctx, { params, query }) => groups.listMembers(ctx, params.group_id, query),

@@ -12,7 +12,7 @@ import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findUserByIdOrEmail, lockUser } from '../users/index.ts';
+import { accountState, findUserByIdOrEmail, lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
 import * as store from './store.ts';
@@ -23,13 +23,15 @@ declare module '../../kernel/platform/wiring.ts' {
     rightsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
     /** Returns a test for the vaults that members of the group have access to, or to anything in them. */
     vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
+    /** The identity provider that made the group, with a null name if it was deleted; undefined for a group that people made. */
+    provisionerOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<{ name: string | null } | undefined>;
   }
   interface Removals {
     group(tx: Tx, tenantId: string, groupId: string): Promise<void>;
   }
 }
 
-export type GroupPorts = Pick<Ports, 'rightsOfGroup' | 'vaultsOfGroup'>;
+export type GroupPorts = Pick<Ports, 'rightsOfGroup' | 'vaultsOfGroup' | 'provisionerOfGroup' | 'secondFactorSince'>;
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
   // A name in the form of an id could be mistaken for another group's id wherever both are accepted.
@@ -72,9 +74,15 @@ export async function read(ctx: Context, idOrName: string): Promise<Group> {
   return toWire(row);
 }
 
-export async function update(ctx: Context, idOrName: string, body: Body<typeof contract.updateGroup>): Promise<Group> {
+export async function update(
+  ctx: Context,
+  idOrName: string,
+  body: Body<typeof contract.updateGroup>,
+  ports: GroupPorts,
+): Promise<Group> {
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
+    await refuseProvisioned(tx, ctx.tenantId, groupId, ports);
     await store.updateGroup(tx, ctx.tenantId, groupId, body.description);
     const row = await store.findGroup(tx, ctx.tenantId, groupId);
     if (row === undefined) throw notFound('group');
@@ -96,6 +104,7 @@ export async function remove(
     const row = await lockedGroup(ctx, tx, idOrName);
     const { group_id: groupId } = row;
     ctx.record.describe({ name: row.name });
+    await refuseProvisioned(tx, ctx.tenantId, groupId, ports);
     const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
     await removed(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
@@ -120,18 +129,21 @@ export async function addMember(
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
     ctx.record.describe({ user: userId });
-    if ((await lockUser(tx, ctx.tenantId, userId)) === undefined) throw notFound('user');
+    await refuseProvisioned(tx, ctx.tenantId, groupId, ports, { isJoining: true });
+    const user = await lockUser(tx, ctx.tenantId, userId);
+    if (user === undefined) throw notFound('user');
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
     const groups = await store.groupsOfUser(tx, ctx.tenantId, userId);
     refuseBeyondQuota(ctx, 'groups_per_user', groups.length);
     const { members } = await store.membershipOf(tx, ctx.tenantId, groupId);
     refuseBeyondQuota(ctx, 'members_per_group', members);
+    const basis = await accountState(tx, user, ports);
     await unlessExists(store.insertMember(tx, row), 'The user is already a member.');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
     if (rights.length > 0) {
       await ctx.access.requireProofToGrant(await ports.vaultsOfGroup(tx, ctx.tenantId, groupId));
-      await ctx.needsApproval(tx, joining(userId, groupId, null, rights));
+      await ctx.needsApproval(tx, { ...joining(userId, groupId, null, rights), basis });
     }
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
   });
@@ -157,6 +169,7 @@ export async function removeMember(
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
     ctx.record.describe({ user: userId });
+    await refuseProvisioned(tx, ctx.tenantId, groupId, ports);
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
@@ -188,6 +201,28 @@ async function lockedGroup(ctx: Context, tx: Tx, idOrName: string): Promise<stor
   const row = await store.lockGroup(tx, ctx.tenantId, group_id);
   if (row === undefined) throw notFound('group');
   return row;
+}
+
+/**
+ * The groups of an identity provider may give a role, so whoever could change their members by hand could make an admin without approval. Those
+ * of a provider that was deleted can be emptied and deleted; nobody joins them, because they count again if the provider is added again.
+ */
+async function refuseProvisioned(
+  tx: Tx,
+  tenantId: string,
+  groupId: string,
+  { provisionerOfGroup }: GroupPorts,
+  { isJoining = false } = {},
+): Promise<void> {
+  const provider = await provisionerOfGroup(tx, tenantId, groupId);
+  if (provider === undefined || (provider.name === null && !isJoining)) return;
+  const auditReason = 'the group belongs to an identity provider';
+  if (provider.name !== null) {
+    const message = `This group belongs to the identity provider ${provider.name}: change it there.`;
+    throw new CofferError('IN_USE', message, { auditReason });
+  }
+  const message = 'This group belongs to an identity provider that was deleted: add the user to a group that you made.';
+  throw new CofferError('IN_USE', message, { auditReason });
 }
 
 async function unlessExists(insert: Promise<void>, message: string): Promise<void> {

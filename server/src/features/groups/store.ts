@@ -99,6 +99,22 @@ export async function insertMember(tx: Tx, row: GroupMemberRow): Promise<void> {
   await GROUP_MEMBERS.insert(tx, row);
 }
 
+/** For a provider that adds many at once. */
+export async function insertMembers(tx: Tx, rows: readonly GroupMemberRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += MEMBERS_AT_ONCE) {
+    await GROUP_MEMBERS.insert(tx, ...rows.slice(at, at + MEMBERS_AT_ONCE));
+  }
+}
+/** Each takes five parameters of a statement. */
+const MEMBERS_AT_ONCE = 500;
+
+/** The ids of all members, of which a plan allows some thousands. */
+export async function memberIdsOf(db: Reader, tenantId: string, groupId: string): Promise<string[]> {
+  const query = db.selectFrom('group_members').select('user_id').where('tenant_id', '=', tenantId);
+  const rows = await query.where('group_id', '=', groupId).orderBy('user_id').execute();
+  return rows.map(({ user_id }) => user_id);
+}
+
 export async function listMembers(
   db: Reader,
   tenantId: string,

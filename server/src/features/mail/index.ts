@@ -5,12 +5,15 @@ import { mailWorker } from './outbox.ts';
 export { isMailAddress, type Message } from './message.ts';
 export {
   approvalNotice,
+  breakGlassNotice,
   expiryNotice,
   invitationNotice,
+  linkNotice,
   noticesOf,
   OCCASIONS,
   occasionsOf,
   RECIPIENTS_MAX,
+  recoveryCodeNotice,
 } from './notices.ts';
 export { canMail, type PreparedMail, prepareMail, queueMail } from './outbox.ts';
 

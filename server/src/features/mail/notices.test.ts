@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type MailServer, startMailServer, textPart } from '../../../../test/support/mail-server.ts';
-import { addPerson, addTenant, invalid, ok, type Tenant } from '../../../../test/support/people.ts';
+import { addPerson, addTenant, approved, invalid, logIn, ok, type Tenant } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { mailTo } from '../../../../test/support/signups.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
+import { addTotp } from '../../../../test/support/totp.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, runPurges } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
@@ -95,5 +96,20 @@ onBothDatabases('notices by mail', (database) => {
       const answer = await send(tenant, 'PATCH', '/v1/tenant/settings', { mail_notices: wrong });
       assert.equal(answer.status, 422);
     }
+  });
+
+  test('a person hears of a used recovery code, and admins of a break-glass owner who signs in', async () => {
+    const tenant = await addTenant(service);
+    const owner = await addPerson(service, { tenant, role: 'owner' });
+    await turnOn(tenant, 'security');
+    const [code = ''] = (await addTotp(service, owner.id)).recoveryCodes;
+    const change = send(tenant, 'PATCH', `/v1/users/${owner.id}`, { break_glass: true });
+    await approved(service, change, owner.token);
+    await logIn(service, owner, { otp: code });
+    const texts = [await arrived(owner.email, 2), textPart(mailTo(server, owner.email)[0]?.source ?? '')].join();
+    assert.match(texts, /9 of your codes\s+are left/);
+    assert.match(texts, /break-glass owner/);
+    assert.match(await arrived(tenant.owner.email), new RegExp(`break-glass owner ${owner.email}`));
+    assert.ok(!texts.includes(code));
   });
 });

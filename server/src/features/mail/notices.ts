@@ -6,10 +6,15 @@ import { canMail, mailSealer, type PreparedMail } from './outbox.ts';
 import type { MailKind } from './store.ts';
 
 /** The occasions on which a tenant can have mail sent to the people concerned. */
-export const OCCASIONS = ['invitations', 'approvals', 'expiry'] as const;
+export const OCCASIONS = ['invitations', 'approvals', 'expiry', 'security'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 
-const KINDS: Record<Occasion, MailKind> = { invitations: 'invitation', approvals: 'approval', expiry: 'expiry' };
+const KINDS: Record<Occasion, MailKind> = {
+  invitations: 'invitation',
+  approvals: 'approval',
+  expiry: 'expiry',
+  security: 'security',
+};
 /** People who get a notice of one occasion. */
 export const RECIPIENTS_MAX = 50;
 
@@ -69,6 +74,42 @@ export function expiryNotice(to: string, lines: readonly string[]): Message {
       'These secrets are in vaults that you manage:',
       { copy: lines.join('\n') },
       'Replace or rotate them before.',
+    ],
+  };
+}
+
+export function recoveryCodeNotice(to: string, left: number): Message {
+  return {
+    to,
+    subject: 'A recovery code of yours was used in Coffer',
+    paragraphs: [
+      `Somebody signed in to your account with a recovery code. ${left} of your codes are left.`,
+      'If it was not you, change your password, end your sessions, and tell an admin of your organization.',
+    ],
+  };
+}
+
+export function linkNotice(to: string, provider: string, isLinked: boolean): Message {
+  const what = isLinked ? 'linked with' : 'unlinked from';
+  return {
+    to,
+    subject: `Your Coffer account was ${what} an identity provider`,
+    paragraphs: [
+      isLinked
+        ? `Your account was linked with an identity at ${provider}. Whoever has that identity can sign in as you, and your role and groups follow the provider, unless you are an owner.`
+        : `Your account was unlinked from ${provider}, with which you could sign in until now.`,
+      'If it was not you, change your password, end your sessions, and tell an admin of your organization.',
+    ],
+  };
+}
+
+export function breakGlassNotice(to: string, who: string, method: string): Message {
+  return {
+    to,
+    subject: 'A break-glass owner signed in to Coffer',
+    paragraphs: [
+      `The break-glass owner ${who} signed in with a ${method}, without your identity provider.`,
+      'If nobody of you expected that, end the sessions of the account; the audit log has it as break_glass:sign_in.',
     ],
   };
 }

@@ -21,7 +21,7 @@ export interface MailRow {
   created_at: number;
 }
 
-export type MailKind = 'signup' | 'invitation' | 'approval' | 'expiry';
+export type MailKind = 'signup' | 'invitation' | 'approval' | 'expiry' | 'security';
 
 /** Longer than the longest wait between two attempts, and than a lease. */
 const AHEAD_MAX_MS = DAY_MS;

@@ -1,5 +1,4 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/request/second-factor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
@@ -27,6 +26,8 @@ export interface RecoveryCodeRow {
   tenant_id: string;
   user_id: string;
   code_hash: Uint8Array;
+  /** The time from which it opens fortress secrets; null in older rows, which were made with the authenticator app. */
+  trusted_from: number | null;
 }
 
 export const TOTP = new AuthenticatedTable<'user_totp', TotpRow>('user_totp', {
@@ -38,6 +39,7 @@ export const TOTP = new AuthenticatedTable<'user_totp', TotpRow>('user_totp', {
 export const RECOVERY_CODES = new AuthenticatedTable<'user_recovery_codes', RecoveryCodeRow>('user_recovery_codes', {
   key: ['user_id', 'code_hash'],
   covered: [],
+  appended: ['trusted_from'],
 });
 
 export async function findTotp(db: Reader, tenantId: string, userId: string): Promise<TotpRow | undefined> {
@@ -45,14 +47,13 @@ export async function findTotp(db: Reader, tenantId: string, userId: string): Pr
   return TOTP.checked(db, await query.executeTakeFirst());
 }
 
-/** Null if there is no confirmed factor. */
-export async function confirmedSince(db: Reader, tenantId: string, userId: string): Promise<number | null> {
-  return (await findTotp(db, tenantId, userId))?.confirmed_at ?? null;
-}
-
-/** Those of some users who have a confirmed factor. */
-export async function usersWithFactor(db: Reader, tenantId: string, userIds: readonly string[]): Promise<Set<string>> {
-  if (userIds.length === 0) return new Set();
+/** The confirmed authenticator apps of some users. */
+export async function totpOfUsers(
+  db: Reader,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<(TotpRow & { confirmed_at: number })[]> {
+  if (userIds.length === 0) return [];
   const rows = await db
     .selectFrom('user_totp')
     .selectAll()
@@ -60,13 +61,8 @@ export async function usersWithFactor(db: Reader, tenantId: string, userIds: rea
     .where('user_id', 'in', userIds)
     .where('confirmed_at', 'is not', null)
     .execute();
-  return new Set((await TOTP.authenticOf(db, rows)).map(({ user_id }) => user_id));
-}
-
-/** The time from which it opens fortress secrets; null if there is no confirmed factor. */
-export async function factorTrustedFrom(db: Reader, tenantId: string, userId: string): Promise<number | null> {
-  const { confirmed_at = null, trusted_at = null } = (await findTotp(db, tenantId, userId)) ?? {};
-  return confirmed_at === null ? null : (trusted_at ?? confirmed_at + FACTOR_TRUSTED_AFTER_MS);
+  const authentic = await TOTP.authenticOf(db, rows);
+  return authentic.flatMap((row) => (row.confirmed_at === null ? [] : [{ ...row, confirmed_at: row.confirmed_at }]));
 }
 
 export async function trustTotp(tx: Tx, row: TotpRow, now: number): Promise<void> {
@@ -113,22 +109,45 @@ export async function spendStep(tx: Tx, tenantId: string, userId: string, step: 
   return changed.length === 1;
 }
 
+/** Makes a new set of codes, which replaces the old one. */
 export async function replaceRecoveryCodes(
   tx: Tx,
   tenantId: string,
   userId: string,
   hashes: Uint8Array[],
+  trustedFrom: number | null,
 ): Promise<void> {
-  await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
-  await RECOVERY_CODES.insert(tx, ...hashes.map((code_hash) => ({ tenant_id: tenantId, user_id: userId, code_hash })));
+  const whose = { tenant_id: tenantId, user_id: userId };
+  await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and(whose));
+  await RECOVERY_CODES.insert(tx, ...hashes.map((code_hash) => ({ ...whose, code_hash, trusted_from: trustedFrom })));
 }
 
-/** Consumes a recovery code; false if it does not exist or was used. */
-export async function spendRecoveryCode(tx: Tx, tenantId: string, userId: string, hash: Uint8Array): Promise<boolean> {
+/** The codes that are left, in the order of their hashes. The caller has locked the person's row, so no new ones are made meanwhile. */
+export async function lockRecoveryCodes(tx: Tx, tenantId: string, userId: string): Promise<RecoveryCodeRow[]> {
+  const rows = await RECOVERY_CODES.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
+  return rows.toSorted((a, b) => Buffer.compare(a.code_hash, b.code_hash));
+}
+
+/** Lets the codes that are left open fortress secrets from now on. */
+export async function trustRecoveryCodes(tx: Tx, tenantId: string, userId: string, now: number): Promise<void> {
+  await RECOVERY_CODES.updateWhere(
+    tx,
+    (eb) => eb.and([eb.and({ tenant_id: tenantId, user_id: userId }), eb('trusted_from', '>', now)]),
+    { trusted_from: now },
+  );
+}
+
+/** Consumes a recovery code and returns it; undefined if it does not exist or was used. */
+export async function spendRecoveryCode(
+  tx: Tx,
+  tenantId: string,
+  userId: string,
+  hash: Uint8Array,
+): Promise<RecoveryCodeRow | undefined> {
   const code = { tenant_id: tenantId, user_id: userId, code_hash: hash };
-  if ((await RECOVERY_CODES.lockedWhere(tx, (eb) => eb.and(code))).length === 0) return false;
-  await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and(code));
-  return true;
+  const [row] = await RECOVERY_CODES.lockedWhere(tx, (eb) => eb.and(code));
+  if (row !== undefined) await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and(code));
+  return row;
 }
 
 export async function countRecoveryCodes(db: Reader, tenantId: string, userId: string): Promise<number> {
@@ -141,7 +160,6 @@ export async function countRecoveryCodes(db: Reader, tenantId: string, userId: s
   return Number(row.n);
 }
 
-export async function deleteFactorsOf(tx: Tx, tenantId: string, userId: string): Promise<void> {
-  await replaceRecoveryCodes(tx, tenantId, userId, []);
+export async function deleteTotpOf(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await TOTP.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }

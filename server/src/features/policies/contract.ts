@@ -285,7 +285,7 @@ export const simulatePolicy = endpoint({
   path: '/v1/policies/simulate',
   summary: 'Simulate an access decision',
   description:
-    'With `principal`, all policies that apply to it are evaluated; with `policy` or `document`, only that one. The same evaluator decides real requests. Omitted fields of `context` are filled in: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
+    'With `principal`, all policies that apply to it are evaluated; with `policy` or `document`, only that one. Naming one takes the permission to read it, unless the principal is you; rights in a vault that you cannot see are left out. The same evaluator decides real requests. Omitted fields of `context` are filled in: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
   permission: 'policies:simulate',
   resource: 'policy',
   rate: 'read',
@@ -320,4 +320,60 @@ export const simulatePolicy = endpoint({
     matched: Type.Array(MatchedStatement),
   }),
   errors: ['NOT_FOUND'],
+});
+
+const GrantedBy = named(
+  'GrantedBy',
+  'Where a right comes from.',
+  object({
+    kind: oneOf(
+      ['role', 'membership', 'group', 'policy', 'connection'],
+      'role: the role in the tenant. membership: of the vault. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.',
+    ),
+    name: Type.String({ description: 'Name of the role, group, policy or connection; the role in the vault.' }),
+  }),
+);
+export type GrantedBy = Static<typeof GrantedBy>;
+
+const AllowedPrincipal = named(
+  'AllowedPrincipal',
+  'A principal that is allowed an action on a resource.',
+  object({
+    kind: oneOf(['user', 'app_connection'], 'Kind of the principal.'),
+    id: Type.String({ description: 'The id of a user, the client id of a connection.' }),
+    name: Type.String({ description: 'The e-mail address of a user, the name of a connection.' }),
+    conditional: Type.Boolean({
+      description: 'Whether it also needs a second factor, an address or a time that a policy requires.',
+    }),
+    because: Type.Array(GrantedBy),
+  }),
+);
+export type AllowedPrincipal = Static<typeof AllowedPrincipal>;
+
+export const whoCan = endpoint({
+  ...common,
+  name: 'whoCan',
+  method: 'POST',
+  path: '/v1/policies/who-can',
+  summary: 'List who is allowed an action on a resource',
+  description:
+    'Active users, also by their groups, and connections that some request of theirs would be allowed, with what gives them the right. The same evaluator decides real requests. At most 200 are listed. The limits of personal access tokens are not regarded.',
+  permission: 'policies:simulate',
+  resource: 'policy',
+  rate: 'aggregate',
+  bulk: true,
+  audit: 'policies:who_can',
+  effect: 'read',
+  params: NONE,
+  body: objectWithExamples([{ action: SIMULATED.action, resource: SIMULATED.resource }], {
+    action: Type.String({ minLength: 3, maxLength: 128, description: 'For example secrets:read.' }),
+    resource: Type.String({ minLength: 1, maxLength: 1200, description: 'For example vault/payments/db/password.' }),
+  }),
+  status: 200,
+  output: object({
+    principals: Type.Array(AllowedPrincipal, { description: 'Users first, then connections, by name.' }),
+    truncated: Type.Boolean({ description: 'Whether there are more than are listed.' }),
+    hidden: Type.Integer({ description: 'How many more there are that you may not read.' }),
+  }),
+  errors: [],
 });

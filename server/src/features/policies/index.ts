@@ -4,14 +4,24 @@ import type { Wiring } from '../../kernel/platform/wiring.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import * as policies from './service.ts';
+import { simulate } from './simulation.ts';
 import { deleteAttachmentsOf } from './store.ts';
+import { whoCan } from './who-can.ts';
 
 export { policiesAttachedTo } from './attached-policies.ts';
-export { policiesOfConnection, policiesOfUser, policyToSimulate } from './service.ts';
+export { policiesOfConnection, policiesOfUser } from './service.ts';
+export { policyToSimulate } from './simulation.ts';
 export { ATTACHMENTS, POLICIES } from './store.ts';
+export type { RightsOfSome } from './who-can.ts';
 
 export function policiesFeature(_: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('clientIdOfConnection', 'allPoliciesOfConnection');
+  const ports = wiring.needs(
+    'clientIdOfConnection',
+    'allPoliciesOfConnection',
+    'rightsOfEverybody',
+    'secondFactorSince',
+    'resourcesOfConnection',
+  );
   return {
     name: 'policies',
     endpoints: bindContract(contract, {
@@ -22,7 +32,8 @@ export function policiesFeature(_: Kernel, wiring: Wiring): Feature {
       deletePolicy: (ctx, { params }) => policies.remove(ctx, params.name),
       attachPolicy: (ctx, { params, body }) => policies.attach(ctx, ports, params.name, body.principal),
       detachPolicy: (ctx, { params, body }) => policies.detach(ctx, ports, params.name, body.principal),
-      simulatePolicy: (ctx, { body }) => policies.simulate(ctx, ports, body),
+      simulatePolicy: (ctx, { body }) => simulate(ctx, ports, body),
+      whoCan: (ctx, { body }) => whoCan(ctx, ports, body),
     }),
     provides: {
       rightsOfGroup: policies.rightsOfGroup,

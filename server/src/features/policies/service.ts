@@ -1,7 +1,6 @@
 import { touchesVault } from '../../kernel/authz/allowed-ranges.ts';
 import { refuseUndeclared } from '../../kernel/authz/declared-resources.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { type AccessContext, evaluate } from '../../kernel/authz/evaluate.ts';
 import {
   type CompiledPolicy,
   compilePolicy,
@@ -26,8 +25,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
-import { visibleAttributes } from '../secrets/index.ts';
-import { findUser, findUserByIdOrEmail, type UserRow } from '../users/index.ts';
+import { accountState, findUserByIdOrEmail, lockUser, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
@@ -47,7 +45,7 @@ declare module '../../kernel/platform/wiring.ts' {
   }
 }
 
-export type PolicyPorts = Pick<Ports, 'clientIdOfConnection' | 'allPoliciesOfConnection'>;
+export type PolicyPorts = Pick<Ports, 'clientIdOfConnection' | 'allPoliciesOfConnection' | 'secondFactorSince'>;
 
 export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
   ctx.access.requireUnrestricted();
@@ -140,7 +138,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
         { what: 'document', before: JSON.parse(row.document), after: document },
         { what: 'attached to', before: await principalsWith(tx, ctx.tenantId, name), after: 'the same' },
       ];
-      await ctx.needsApproval(tx, { basis: { version: row.version }, differences });
+      await ctx.needsApproval(tx, { basis: { policy: row.policy_id, version: row.version }, differences });
     }
     return toWire(changed);
   });
@@ -169,7 +167,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
     await ctx.access.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
     const attached = await store.policyNamesOf(tx, ctx.tenantId, principal.kind, principal.id);
     refuseBeyondQuota(ctx, 'attachments_per_principal', attached.length);
-    const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
+    const proposal = await attachedTo(tx, ports, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
     } catch (error) {
@@ -185,10 +183,11 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
 
 /**
  * What an approver relies on: the document, and who would get it. Until the attachment is approved, one person can change both: they could request a
- * harmless policy, or an empty group, and fill it in while the request is pending.
+ * harmless policy, an empty group or an account of somebody else, and fill it in or take it over while the request is pending.
  */
 async function attachedTo(
   tx: Tx,
+  ports: PolicyPorts,
   tenantId: string,
   policy: store.PolicyRow,
   principal: FoundPrincipal,
@@ -196,7 +195,13 @@ async function attachedTo(
   const basis = { policy: policy.policy_id, version: policy.version, kind: principal.kind, principal: principal.id };
   const after = { ...principal, document: JSON.parse(policy.document) };
   const what = `attachment of ${policy.name}`;
-  if (principal.kind !== 'group') return { basis, differences: [{ what, before: null, after }] };
+  const differences = [{ what, before: null, after }];
+  if (principal.kind === 'user') {
+    const user = await lockUser(tx, tenantId, principal.id);
+    if (user === undefined) throw notFound('user');
+    return { basis: { ...basis, ...(await accountState(tx, user, ports)) }, differences };
+  }
+  if (principal.kind !== 'group') return { basis, differences };
   // Joining a group takes the same lock, so one of the two transactions sees the other.
   if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
   const { members, last_added_at, shown: group } = await shownGroup(tx, tenantId, principal.id);
@@ -228,69 +233,6 @@ export async function detach(ctx: Context, ports: PolicyPorts, name: string, wan
     await ctx.needsApproval(tx, { basis: { kind: principal.kind, principal: principal.id }, differences });
     return { policy: name, principal };
   });
-}
-
-export async function simulate(ctx: Context, ports: PolicyPorts, body: Body<typeof contract.simulatePolicy>) {
-  const principal =
-    body.principal === undefined ? null : await principalOf(ctx.database.read, ports, ctx.tenantId, body.principal);
-  const policies = await simulatedPolicies(ctx, ports, body, principal);
-  const { time, environment, ...given } = body.context ?? {};
-  const at = time === undefined ? ctx.now : Date.parse(time);
-  if (!Number.isFinite(at)) throw invalidField('/body/context/time', 'must be a time such as 2026-11-14T10:00:00.000Z');
-  const context = {
-    ...callerFacts(ctx, principal),
-    ...(await visibleAttributes(ctx, body.resource)),
-    ...given,
-    ...(environment !== undefined && { environment: canonicalEnvironment(environment) }),
-    time: at,
-  };
-  const { decision, reason, matched } = evaluate(policies, { action: body.action, resource: body.resource, context });
-  return { decision, reason, matched };
-}
-
-/** Address and second factor are known only for the current request, so they apply only if the principal is the caller. */
-function callerFacts(ctx: Context, principal: FoundPrincipal | null): Pick<AccessContext, 'ip' | 'mfa'> {
-  const { kind, id } = ctx.principal;
-  return principal?.kind === kind && principal.id === id ? { ip: ctx.call.address, mfa: ctx.access.isMfaFresh } : {};
-}
-
-/** With a principal, all policies that apply to them; a given policy or document is added as if it were attached to them. */
-async function simulatedPolicies(
-  ctx: Context,
-  ports: PolicyPorts,
-  { policy, document }: Body<typeof contract.simulatePolicy>,
-  principal: FoundPrincipal | null,
-): Promise<CompiledPolicy[]> {
-  if (policy !== undefined && document !== undefined)
-    throw invalidField('/body', 'must have policy or document, not both');
-  if (policy === undefined && document === undefined && principal === null) {
-    throw invalidField('/body', 'must have policy, document or principal');
-  }
-  const policies = principal === null ? [] : await policiesOfPrincipal(ctx, ports, principal);
-  const given = document ?? policy;
-  if (given !== undefined) policies.push(await policyToSimulate(ctx, given));
-  return policies;
-}
-
-/** The policy with this name, or the document as if it were one. */
-export async function policyToSimulate(
-  ctx: Context,
-  given: string | PolicyDocument,
-  pointer?: string,
-): Promise<CompiledPolicy> {
-  if (typeof given !== 'string') return checkedDocument('document', given, pointer).compiled;
-  const row = await store.findPolicy(ctx.database.read, ctx.tenantId, given);
-  if (row === undefined) throw notFound('policy');
-  return compiledPolicy(row);
-}
-
-async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, principal: FoundPrincipal) {
-  const { read } = ctx.database;
-  if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compiledPolicy);
-  if (principal.kind === 'app_connection') return ports.allPoliciesOfConnection(ctx, principal.id);
-  const user = await findUser(read, ctx.tenantId, principal.id);
-  if (user === undefined) throw notFound('user');
-  return policiesOfUser(read, user);
 }
 
 /** All policies that apply to a user: their role, vault memberships, and what is attached to them and to their groups. */
@@ -336,7 +278,7 @@ export async function vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): 
 }
 
 /** The document as it is stored: all its actions and resource types are declared, and environments have their canonical names. */
-function checkedDocument(
+export function checkedDocument(
   name: string,
   sent: PolicyDocument,
   pointer = '/body/document',
@@ -358,7 +300,7 @@ function canonicalStatement(statement: PolicyStatement): PolicyStatement {
   return { ...statement, condition: { ...condition, environment } };
 }
 
-interface FoundPrincipal {
+export interface FoundPrincipal {
   kind: store.PrincipalKind;
   id: string;
 }
@@ -369,23 +311,36 @@ async function principalOf(
   tenantId: string,
   wanted: PolicyPrincipal,
 ): Promise<FoundPrincipal> {
+  const found = await findPrincipal(db, ports, tenantId, wanted);
+  if (found === undefined) throw notFound(nounOf(wanted));
+  return found;
+}
+
+export function nounOf({ group, user }: PolicyPrincipal): 'group' | 'user' | 'connection' {
+  if (group !== undefined) return 'group';
+  return user === undefined ? 'connection' : 'user';
+}
+
+export async function findPrincipal(
+  db: Reader | Tx,
+  ports: PolicyPorts,
+  tenantId: string,
+  wanted: PolicyPrincipal,
+): Promise<FoundPrincipal | undefined> {
   const { group, user, app_connection } = wanted;
   if ([group, user, app_connection].filter((one) => one !== undefined).length !== 1) {
     throw invalidField('/body/principal', 'must have exactly one of group, user and app_connection');
   }
   if (app_connection !== undefined) {
-    const clientId = await ports.clientIdOfConnection(db, tenantId, String(app_connection));
-    if (clientId === undefined) throw notFound('connection');
-    return { kind: 'app_connection', id: clientId };
+    const id = await ports.clientIdOfConnection(db, tenantId, String(app_connection));
+    return id === undefined ? undefined : { kind: 'app_connection', id };
   }
   if (group !== undefined) {
     const found = await findGroupByIdOrName(db, tenantId, group);
-    if (found === undefined) throw notFound('group');
-    return { kind: 'group', id: found.group_id };
+    return found && { kind: 'group', id: found.group_id };
   }
   const found = await findUserByIdOrEmail(db, tenantId, user ?? '');
-  if (found === undefined) throw notFound('user');
-  return { kind: 'user', id: found.user_id };
+  return found && { kind: 'user', id: found.user_id };
 }
 
 function attachmentKey(tenantId: string, principal: FoundPrincipal, policyName: string) {

@@ -1,5 +1,6 @@
 import { ERROR_CODES } from '../../kernel/platform/errors.ts';
 import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/request/declaration.ts';
+import { statusIn } from '../../kernel/request/wire-format.ts';
 import { codeBlock } from './code-block.ts';
 import { answerExample, curlExample } from './example.ts';
 import { breakable, type Html, html, inline, paragraphs } from './html.ts';
@@ -111,7 +112,8 @@ function needLabel(field: Field): Html {
 
 function errors(e: EndpointDeclaration, links: Links): Html {
   return html`<h3>Errors</h3><ul class="codes">${errorCodes(e).map((code) => {
-    const [status, meaning] = ERROR_CODES[code];
+    const [, meaning] = ERROR_CODES[code];
+    const status = statusIn(e.format, code);
     return html`<li><a class="code-link" href="${links.to(ERRORS, `error-${code}`)}" title="${meaning}"><b>${status}</b> ${code}</a></li>`;
   })}</ul>`;
 }

@@ -50,6 +50,8 @@ const KNOWN: Readonly<Record<string, string>> = {
   member_id: `user_${ID_REST}`,
   group_id: `group_${ID_REST}`,
   token_id: `token_${ID_REST}`,
+  session_id: `token_${ID_REST}`,
+  passkey_id: `passkey_${ID_REST}`,
   tenant_id: `tenant_${ID_REST}`,
   approval_id: `approval_${ID_REST}`,
   anomaly_id: `anom_${ID_REST}`,
@@ -87,6 +89,7 @@ export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
 function credentialOptions({ credentials }: EndpointDeclaration): string[] {
   if (credentials === 'public') return [];
   if (credentials.includes('cluster')) return ['-H "X-Cluster-Token: $COFFER_CLUSTER_TOKEN"'];
+  if (credentials.includes('scim')) return ['-H "Authorization: Bearer $COFFER_SCIM_TOKEN"'];
   if (credentials.some((kind) => BEARER_KINDS.includes(kind))) return ['-H "Authorization: Bearer $COFFER_TOKEN"'];
   return ['-H "X-Client-Id: $COFFER_CLIENT_ID"', '-H "X-Client-Secret: $COFFER_CLIENT_SECRET"'];
 }

@@ -37,10 +37,15 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'People',
     guide: ['sign-on'],
   },
+  scim: {
+    title: 'SCIM',
+    group: 'People',
+    guide: ['scim'],
+  },
   sessions: {
     title: 'Sessions',
     group: 'People',
-    guide: ['tokens', 'invitations', 'lost-access'],
+    guide: ['tokens', 'passkeys', 'invitations', 'lost-access'],
   },
   tokens: {
     title: 'Tokens',
@@ -50,7 +55,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   mfa: {
     title: 'Second factors',
     group: 'People',
-    guide: ['second-factors', 'lost-access'],
+    guide: ['second-factors', 'passkeys', 'lost-access'],
   },
   users: {
     title: 'Users',
@@ -181,6 +186,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     title: 'Health and metrics',
     group: 'Administration',
     guide: ['operations', 'configuration'],
+  },
+  console: {
+    title: 'Console',
+    group: 'Administration',
+    guide: ['console'],
   },
   reference: {
     title: 'Reference',

@@ -264,6 +264,7 @@ test('every way to prove who asks is told, each once', () => {
     { clientId: [], clientSecret: [] },
     { certificate: [] },
     { clusterToken: [] },
+    { scimToken: [] },
   ]);
 });
 

@@ -17,6 +17,8 @@ import {
 } from '../../kernel/request/declaration.ts';
 import { ErrorResponse } from '../../kernel/request/error-response.ts';
 import { FORWARD_STATUS } from '../../kernel/request/region-gate.ts';
+import { isPage } from '../../kernel/request/reply.ts';
+import { statusIn, type WireFormat } from '../../kernel/request/wire-format.ts';
 import { ComponentSchemas, type Json } from './openapi-schemas.ts';
 
 /** The parts of JSON Schema that the docs use. */
@@ -79,7 +81,12 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
     components: {
       schemas: schemas.components(),
       responses,
-      parameters: { IdempotencyKey: IDEMPOTENCY_KEY, IfMatch: IF_MATCH, IfNoneMatch: IF_NONE_MATCH },
+      parameters: {
+        IdempotencyKey: IDEMPOTENCY_KEY,
+        IfMatch: IF_MATCH,
+        IfMatchETag: IF_MATCH_ETAG,
+        IfNoneMatch: IF_NONE_MATCH,
+      },
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -133,6 +140,7 @@ const SECURITY_SCHEMES = {
     name: 'X-Cluster-Token',
     description: 'The token of the cluster (`cv_cluster_…`).',
   },
+  scimToken: { type: 'http', scheme: 'bearer', description: 'The SCIM token of a sign-on provider (`cv_scim_…`).' },
   certificate: { type: 'mutualTLS', description: 'The client certificate of an AppConnection, on the TLS port.' },
 };
 
@@ -146,6 +154,7 @@ const REQUIREMENTS: Record<CredentialKind, Json> = {
   certificate: { certificate: [] },
   bound_certificate: { certificate: [] },
   cluster: { clusterToken: [] },
+  scim: { scimToken: [] },
 };
 
 function security({ credentials }: EndpointDeclaration): Json[] {
@@ -176,6 +185,15 @@ const IF_MATCH = {
   schema: { type: 'string', pattern: '^"v[1-9][0-9]{0,9}"$' },
 };
 
+/** For formats whose versions are ETags (RFC 9110). */
+const IF_MATCH_ETAG = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412.',
+  schema: { type: 'string', maxLength: 256, pattern: '^[\\x20-\\x7e]*$' },
+};
+
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
@@ -200,7 +218,7 @@ const STATUS_TEXT = { 200: 'Done.', 201: 'Created.', 202: 'Accepted; not done ye
 
 function operation(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   const parameters = [...pathParameters(e, schemas), ...queryParameters(e, schemas)];
-  if (e.ifMatch === true) parameters.push(ref('parameters', 'IfMatch'));
+  if (e.ifMatch === true) parameters.push(ref('parameters', e.format ? 'IfMatchETag' : 'IfMatch'));
   if (e.ifNoneMatch === true) parameters.push(ref('parameters', 'IfNoneMatch'));
   if (takesIdempotencyKey(e)) parameters.push(ref('parameters', 'IdempotencyKey'));
   return {
@@ -287,9 +305,13 @@ function requestBody(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
     requestBody: {
       description: `At most ${e.bodyBytesMax} bytes.`,
       required: (e.body.required ?? []).length > 0,
-      content: { 'application/json': { schema } },
+      content: contentIn(e.format, schema),
     },
   };
+}
+
+function contentIn(format: WireFormat | undefined, schema: Json): Json {
+  return { ...(format && { [format.mediaType]: { schema } }), 'application/json': { schema } };
 }
 
 /** A body whose bytes are signed. What it may contain is decided by whoever signs it. */
@@ -316,7 +338,7 @@ function responses(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   };
   const success: Json = { description: STATUS_TEXT[e.status], headers, ...successContent(e, schemas) };
   const errors = Object.entries(codesByStatus(e)).map(([status, codes]) => {
-    return [status, ref('responses', responseName(status, codes))];
+    return [status, ref('responses', responseName(status, codes, e))];
   });
   return {
     [e.status]: success,
@@ -347,7 +369,7 @@ function successContent(e: EndpointDeclaration, schemas: ComponentSchemas): Json
   if (e.output !== NONE) {
     const schema = schemas.namedBy(typeName(e, 'Output'), `The response of \`${e.name}\`.`, e.output);
     const events = e.events === true && { [EVENT_STREAM]: { schema: { type: 'string' } } };
-    return { content: { 'application/json': { schema }, ...events } };
+    return { content: { ...contentIn(e.format, schema), ...events } };
   }
   if (e.raw === NONE) return {};
   const types = [e.raw, ...(e.otherRaw ?? [])].map((type) => type.split(';', 1).join());
@@ -367,7 +389,7 @@ function isText(type: string): boolean {
 function codesByStatus(e: EndpointDeclaration): Record<string, ErrorCode[]> {
   const grouped: Record<string, ErrorCode[]> = {};
   for (const code of errorCodes(e)) {
-    const status = ERROR_CODES[code][0];
+    const status = statusIn(e.format, code);
     grouped[status] = [...(grouped[status] ?? []), code];
   }
   return grouped;
@@ -378,18 +400,24 @@ function errorResponses(declarations: readonly EndpointDeclaration[], schemas: C
   const found = new Map<string, Json>();
   for (const e of declarations) {
     for (const [status, codes] of Object.entries(codesByStatus(e))) {
-      found.set(responseName(status, codes), errorResponse(Number(status), codes, schemas));
+      found.set(responseName(status, codes, e), errorResponse(Number(status), codes, schemas, e));
     }
   }
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function responseName(status: string, codes: readonly ErrorCode[]): string {
-  return [status, ...codes].join('.');
+function responseName(status: string, codes: readonly ErrorCode[], { format, raw }: EndpointDeclaration): string {
+  const kind = format?.name ?? (isPage(raw) ? 'Page' : null);
+  return [...(kind === null ? [] : [kind]), status, ...codes].join('.');
 }
 
 /** All error responses share one schema. Narrowing it for each status needs `allOf`, of which generators keep only the last part. */
-function errorResponse(status: number, codes: readonly ErrorCode[], schemas: ComponentSchemas): Json {
+function errorResponse(
+  status: number,
+  codes: readonly ErrorCode[],
+  schemas: ComponentSchemas,
+  { format, raw }: Partial<EndpointDeclaration> = {},
+): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code][1]}`).join('\n\n'),
     headers: {
@@ -397,7 +425,11 @@ function errorResponse(status: number, codes: readonly ErrorCode[], schemas: Com
       ...(status === 429 && RATE_HEADERS),
       ...((status === 429 || status === 503) && { 'Retry-After': ref('headers', 'RetryAfter') }),
     },
-    content: { 'application/json': { schema: schemas.of(ErrorResponse) } },
+    content: {
+      ...contentIn(format, schemas.of(format?.errorSchema ?? ErrorResponse)),
+      // For browsers, which accept it.
+      ...(isPage(raw) && { 'text/html': { schema: { type: 'string' } } }),
+    },
     'x-coffer': { codes },
   };
 }

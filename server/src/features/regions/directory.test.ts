@@ -296,6 +296,7 @@ onBothDatabases('the directory', (database) => {
   });
 
   test('whoever writes to the database cannot move a tenant', async () => {
+    service.expectErrorLogs(/fails verification/);
     const { database: rows } = service.app.kernel;
     const operation = signed({
       kind: 'primary',

@@ -9,7 +9,7 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import { secretReader } from '../secrets/index.ts';
 import * as contract from './contract.ts';
 import { deleteReadsBefore, deleteReadsOf, deleteReadsOfActor } from './read-store.ts';
-import type { SameRights } from './readers.ts';
+import { rightsOfEverybody, type SameRights } from './readers.ts';
 import { riskWorker } from './risk-run.ts';
 import { addTenants } from './run-store.ts';
 import { type AnomalyPoints, STALE_AFTER_DAYS } from './scoring.ts';
@@ -50,7 +50,7 @@ export function riskFeature(kernel: Kernel, wiring: Wiring): Feature {
     endpoints: bindContract(contract, {
       readSecretRisk: (ctx, { params }) => read(ctx, secretReader(kernel), anomalyPoints, params),
     }),
-    provides: { riskFactorsOf },
+    provides: { riskFactorsOf, rightsOfEverybody },
     removals: {
       secrets: async (tx, tenantId, secretIds) => {
         await deleteRisksOf(tx, tenantId, secretIds);

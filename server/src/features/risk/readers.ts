@@ -7,9 +7,14 @@ import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { actingConnection, authenticConnectionsAfter, type ConnectionRow } from '../app-connections/index.ts';
+import {
+  actingConnection,
+  authenticConnectionsAfter,
+  type ConnectionRow,
+  connectionResources,
+} from '../app-connections/index.ts';
 import { groupNames, groupsOfUsers } from '../groups/index.ts';
-import { policiesAttachedTo } from '../policies/index.ts';
+import { policiesAttachedTo, type RightsOfSome } from '../policies/index.ts';
 import { type AssessedRow, attributesOf, secretResource } from '../secrets/index.ts';
 import { activeUsersAfter, type UserRow } from '../users/index.ts';
 import { type DatedMembership, membershipsOf } from '../vaults/index.ts';
@@ -46,6 +51,27 @@ export interface SameRights {
 /** Every active user and connection of a tenant, by their rights. Memory grows with the number of principals, never with that of secrets. */
 export async function loadReaders(db: Reader, tenantId: string, now: number): Promise<SameRights[]> {
   return [...(await usersByRights(db, tenantId)), ...(await connectionsByRights(db, tenantId, now))];
+}
+
+/** The same with the names under which principals are known elsewhere. */
+export async function rightsOfEverybody(db: Reader, tenantId: string, now: number): Promise<RightsOfSome[]> {
+  return (await loadReaders(db, tenantId, now)).map(({ users, connections, ...rights }) => ({
+    ...rights,
+    principals: [
+      ...users.map(({ user_id: id, email }) => ({
+        kind: 'user' as const,
+        id,
+        name: email,
+        resources: [`user/${id}`],
+      })),
+      ...connections.map((row) => ({
+        kind: 'app_connection' as const,
+        id: row.client_id,
+        name: row.name,
+        resources: connectionResources(row),
+      })),
+    ],
+  }));
 }
 
 /** Those who could read something in the vault, each with the ranges of paths in which that lies. */

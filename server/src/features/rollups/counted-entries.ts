@@ -56,6 +56,16 @@ export function countsOf(entry: AuditEntry): Count[] {
   return counts;
 }
 
+/** The newest time at which each user was let in. Who was refused may be somebody else. */
+export function lastSeenIn(entries: readonly AuditEntry[]): Map<string, number> {
+  const seen = new Map<string, number>();
+  for (const { actor_kind, actor_id, decision, at } of entries) {
+    if (actor_kind !== 'user' || actor_id === '' || decision !== 'allow') continue;
+    seen.set(actor_id, Math.max(at, seen.get(actor_id) ?? 0));
+  }
+  return seen;
+}
+
 /** A vault that does not list its reads has a summary each minute: how many reads by whom, but not of what or from where. */
 function unlistedReads(entry: AuditEntry, hour: number): Count[] {
   const { reads, by } = detailsOf(entry);

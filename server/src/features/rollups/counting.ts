@@ -6,8 +6,10 @@ import { idAtTime, timeOfId } from '../../kernel/platform/ids.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findHead, segmentHolding, seqBefore } from '../audit/index.ts';
+import { findUsers } from '../users/index.ts';
+import { putActivity, type UserActivityRow } from './activity-store.ts';
 import { boundedRows } from './bounded-rows.ts';
-import { type Count, countsOf, UNNAMED } from './counted-entries.ts';
+import { type Count, countsOf, lastSeenIn, UNNAMED } from './counted-entries.ts';
 import type { Countries } from './countries.ts';
 import * as store from './store.ts';
 
@@ -66,6 +68,7 @@ export class Counting {
   async #count(tenantId: string, position: Position, { entries, lastSeq }: Entries): Promise<void> {
     const database = this.#kernel.database.forTenant(tenantId, 'bulk');
     const rows = await this.#rowsOf(database.read, tenantId, entries);
+    const activity = await this.#activityOf(database.read, tenantId, entries);
     const times = entries.map(({ at }) => at);
     const seen = Math.min(...times, position.first_entry_at ?? Number.POSITIVE_INFINITY);
     const first_entry_at = Number.isFinite(seen) ? seen : null;
@@ -73,7 +76,15 @@ export class Counting {
       const from = { tenant_id: tenantId, cursor_seq: position.cursor_seq };
       if (!(await store.moveCursor(tx, from, { cursor_seq: lastSeq, first_entry_at }))) return;
       await store.addCounts(tx, await boundedRows(tx, tenantId, rows));
+      await putActivity(tx, activity);
     });
+  }
+
+  /** When each user who is still there was last seen in these entries. */
+  async #activityOf(db: Reader, tenantId: string, entries: readonly StoredEntry[]): Promise<UserActivityRow[]> {
+    const seen = lastSeenIn(entries);
+    const users = await findUsers(db, tenantId, [...seen.keys()]);
+    return users.map(({ user_id }) => ({ tenant_id: tenantId, user_id, last_seen_at: seen.get(user_id) ?? 0 }));
   }
 
   /** Equal keys are added up, because one statement cannot change a row twice. */

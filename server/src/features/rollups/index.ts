@@ -5,6 +5,7 @@ import { perKernel } from '../../kernel/platform/wiring.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
+import { deleteActivity, lastSeenOf } from './activity-store.ts';
 import { Counting, KEPT_DAYS } from './counting.ts';
 import { Countries } from './countries.ts';
 import { rollupWorker } from './rollup-worker.ts';
@@ -122,7 +123,8 @@ export function rollupsFeature(kernel: Kernel): Feature {
         },
       },
     ],
-    provides: { countedSeq },
+    provides: { countedSeq, lastSeenOf },
+    removals: { user: deleteActivity },
     started: () => worker.start(),
     settled: () => worker.stop(),
   };

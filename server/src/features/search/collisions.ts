@@ -11,11 +11,10 @@ import {
   type LocatedRow,
   visibleSecrets,
 } from '../secrets/index.ts';
-import { isLive, vaultsAfter } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
+import { listableVaults } from './listable-vaults.ts';
 
 const CHUNK = 1000;
-const VAULTS_CHUNK = 1000;
 /** Counting stops here: a tenant with more collisions has another problem than finding them. */
 const COLLISIONS_MAX = 10_000;
 /** Secrets, and vaults, listed for one collision. */
@@ -79,7 +78,7 @@ class CollisionPage {
 export async function collisions(ctx: Context, query: Query<typeof contract.listCollisions>) {
   ctx.access.authorizeListing('vault');
   const start = Number(decodeCursor(query.cursor, /^(?:0|[1-9]\d{0,5})$/)?.[0] ?? 0);
-  const vaults = await vaultNames(ctx);
+  const vaults = await listableVaults(ctx);
   const page = new CollisionPage(start, query.limit ?? LIST_LIMIT_DEFAULT);
   let isComplete = true;
   const collect = async (kind: Collision['kind'], groups: AsyncGenerator<Group<LocatedRow>>) => {
@@ -144,21 +143,6 @@ function collisionOf(
     secrets: secrets.slice(0, MEMBERS_MAX),
     secrets_total: secrets.length,
   };
-}
-
-/** Names of the vaults in which the caller may see anything. */
-async function vaultNames(ctx: Context): Promise<Map<string, string>> {
-  const names = new Map<string, string>();
-  for (let after = ''; ; ) {
-    const rows = await vaultsAfter(ctx.database.read, ctx.tenantId, after, VAULTS_CHUNK);
-    for (const row of rows) {
-      if (isLive(row) && visibleSecrets.rangesIn(ctx, row.name, visibleSecrets.LISTED).length > 0)
-        names.set(row.vault_id, row.name);
-    }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < VAULTS_CHUNK) return names;
-    after = last.name;
-  }
 }
 
 function byPath(ctx: Context) {

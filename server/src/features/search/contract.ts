@@ -1,7 +1,9 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { named } from '../../kernel/request/named-schemas.ts';
-import { id, nextCursor, object, oneOf, pageQuery } from '../../kernel/request/wire.ts';
+import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/request/wire.ts';
+import { Protection } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const common = {
@@ -109,5 +111,168 @@ export const listCollisions = endpoint({
     }),
     next_cursor: nextCursor,
   }),
+  errors: [],
+});
+
+/** Values compared in one request, and the length of each. */
+const VALUES_MAX = 100;
+const VALUE_LENGTH_MAX = 16_384;
+const KNOWN_BODY_BYTES_MAX = 256 * 1024;
+
+const KnownSecret = named(
+  'KnownSecret',
+  'A secret that has a value you sent.',
+  object({
+    id: id('sec'),
+    vault: Type.String({ description: 'The name of its vault.' }),
+    path: Type.String({ description: 'Path of the secret in the vault.' }),
+  }),
+);
+
+const KnownValue = named(
+  'KnownValue',
+  'A value you sent that is the newest value of a secret.',
+  object({
+    index: Type.Integer({ description: 'Its position in `values`, from 0.' }),
+    secrets: Type.Array(KnownSecret, { description: 'At most 50 are listed.' }),
+    secrets_total: Type.Integer({
+      description: 'Total number you may list; at most 1,000 secrets with the same value are examined.',
+    }),
+  }),
+);
+
+export const findKnownValues = endpoint({
+  ...common,
+  credentials: ANY_CALLER,
+  name: 'findKnownValues',
+  method: 'POST',
+  path: '/v1/secrets/known',
+  summary: 'Find which secrets have the values you found elsewhere',
+  description:
+    'For scanners that look for leaks. Compares whole values with the newest values of the secrets you may list, by a keyed fingerprint: nothing is decrypted, and neither values nor fingerprints are returned or recorded. Fortress secrets, zero-knowledge vaults and deleted secrets are left out. A value that could be found by trying is compared only with secrets you may read; other values that you may not read are limited to 10,000 an hour.',
+  permission: 'secrets:list',
+  alsoAsks: ['secrets:read'],
+  rate: 'aggregate',
+  bulk: true,
+  plaintext: false,
+  audit: 'secrets:find_known',
+  params: NONE,
+  query: NONE,
+  body: object({
+    values: Type.Array(Type.String({ minLength: 1, maxLength: VALUE_LENGTH_MAX, writeOnly: true }), {
+      minItems: 1,
+      maxItems: VALUES_MAX,
+      description: 'Whole values, at most 100, and 256 KiB in all.',
+    }),
+  }),
+  bodyBytesMax: KNOWN_BODY_BYTES_MAX,
+  output: object({
+    known: Type.Array(KnownValue, { description: 'Only values that some secret has.' }),
+    guessable: Type.Array(Type.Integer(), {
+      description:
+        'Positions of values that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read.',
+    }),
+  }),
+  errors: [],
+});
+
+/** Parts of a path in one search. */
+const PARTS_MAX = 8;
+
+/** A secret in a list over all vaults. */
+const whichSecret = {
+  id: id('sec'),
+  vault: Type.String({ description: 'The name of its vault.' }),
+  path: Type.String({ description: 'Path of the secret in the vault.' }),
+  type: Type.String({ description: 'Type of the secret.' }),
+  environment: EnvironmentNameSchema,
+};
+
+const FoundSecret = named(
+  'FoundSecret',
+  'A secret that was found in one of the vaults.',
+  object({
+    ...whichSecret,
+    protection: Protection,
+    version: Type.Integer({ description: 'The newest version.' }),
+    updated_at: timestampText,
+  }),
+);
+
+export const findSecrets = endpoint({
+  ...common,
+  credentials: ANY_CALLER,
+  name: 'findSecrets',
+  method: 'GET',
+  path: '/v1/secrets',
+  summary: 'Find secrets by a part of their path, in all vaults',
+  description:
+    'Returns the secrets you may list whose path contains the text, in whichever vault, ordered by path and without values. Upper and lower case are the same. A page reads at most 100,000 paths, so with more secrets a page may be short or empty and have a `next_cursor`: continue until it is null.',
+  permission: 'secrets:list',
+  rate: 'aggregate',
+  bulk: true,
+  plaintext: false,
+  audit: 'secrets:find',
+  params: NONE,
+  query: object({
+    path: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[A-Za-z0-9._@+=/-]*$' }), {
+      minItems: 1,
+      maxItems: PARTS_MAX,
+      description: 'A part of the path. If it is given several times, the path must contain each of them.',
+    }),
+    ...pageQuery,
+  }),
+  body: NONE,
+  output: object({ secrets: Type.Array(FoundSecret), next_cursor: nextCursor }),
+  errors: [],
+});
+
+/** Days that a list of what is due may look ahead. */
+const WITHIN_DAYS_MAX = 365;
+
+const DueSecret = named(
+  'DueSecret',
+  'A secret that needs somebody.',
+  object({
+    ...whichSecret,
+    at: {
+      ...timestampText,
+      description: 'When the rotation failed, when the next one is due, or when the certificate ends.',
+    },
+    failure: nullable(Type.String({ description: 'Why the rotation failed.' }), 'Null unless a rotation failed.'),
+  }),
+);
+
+export const listDueSecrets = endpoint({
+  ...common,
+  credentials: ANY_CALLER,
+  name: 'listDueSecrets',
+  method: 'GET',
+  path: '/v1/secrets/due',
+  summary: 'List secrets that need somebody, in all vaults',
+  description:
+    'Returns secrets you may list, in whichever vault: those whose latest rotation failed, the newest failure first; those that are rotated soon or overdue; certificates that end soon, or ended in the last 30 days. Failures and certificates are shown only for secrets that you may read, or whose metadata you may.',
+  permission: 'secrets:list',
+  alsoAsks: ['secrets:read', 'secrets:read_metadata'],
+  rate: 'read',
+  plaintext: false,
+  audit: 'secrets:list_due',
+  params: NONE,
+  query: object({
+    kind: oneOf(
+      ['failed_rotation', 'rotation', 'expiry'],
+      'failed_rotation: the latest rotation through a backend failed. rotation: the next rotation is due. expiry: the certificate ends.',
+    ),
+    within_days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: WITHIN_DAYS_MAX,
+        description: 'How far to look ahead, for rotation and expiry. Default: 7.',
+      }),
+    ),
+    ...pageQuery,
+  }),
+  body: NONE,
+  output: object({ secrets: Type.Array(DueSecret), next_cursor: nextCursor }),
   errors: [],
 });

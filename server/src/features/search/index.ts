@@ -2,6 +2,9 @@ import type { Feature } from '../../kernel/platform/feature.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
 import { collisions } from './collisions.ts';
 import * as contract from './contract.ts';
+import { listDue } from './due.ts';
+import { findKnown } from './known-values.ts';
+import { findByPath } from './path-search.ts';
 import { search } from './service.ts';
 
 export function searchFeature(): Feature {
@@ -10,6 +13,9 @@ export function searchFeature(): Feature {
     endpoints: bindContract(contract, {
       searchSecrets: (ctx, { params, body }) => search(ctx, params.vault, body),
       listCollisions: (ctx, { query }) => collisions(ctx, query),
+      findSecrets: (ctx, { query }) => findByPath(ctx, query),
+      listDueSecrets: (ctx, { query }) => listDue(ctx, query),
+      findKnownValues: (ctx, { body }) => findKnown(ctx, body.values),
     }),
   };
 }

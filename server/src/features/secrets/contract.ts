@@ -155,14 +155,16 @@ export const updateSecret = endpoint({
   ifMatch: true,
   method: 'PUT',
   path: '/v1/vaults/{vault}/secrets/{path*}',
-  summary: 'Change a secret’s value, metadata or rotation; each change is a new version',
-  description: 'Omitted fields are unchanged. `expected_version` or `If-Match` protects against lost updates.',
+  summary: 'Change a secret’s value, type, metadata or rotation; each change is a new version',
+  description:
+    'Omitted fields are unchanged. Another `type` requires a `value`, which is checked by its rules, and a rotation that fits it. `expected_version` or `If-Match` protects against lost updates.',
   permission: 'secrets:update',
   audit: 'secrets:update',
   plaintext: true,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   body: object({
     value: Type.Optional(value),
+    type: Type.Optional(typeText),
     metadata: Type.Optional(MetadataChange),
     rotation: Type.Optional(nullable(Rotation)),
     reason: Type.Optional(reason),
@@ -241,6 +243,9 @@ const SecretVersion = named(
     author: VersionAuthor,
     metadata: Metadata,
     created_at: timestampText,
+    has_new_value: Type.Boolean({
+      description: 'False if only metadata or rotation changed, and the value is that of the version before.',
+    }),
     is_current: Type.Boolean({ description: 'Whether it is the newest version.' }),
   }),
 );
@@ -306,7 +311,8 @@ export const rollbackSecret = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rollback',
   summary: 'Roll back to an older version, by creating a new version',
-  description: 'The new version has the value of `to_version`; no version is lost.',
+  description:
+    'The new version has the value and the type of `to_version`; no version is lost. A rotation that does not fit that type is refused.',
   permission: 'secrets:rollback',
   audit: 'secrets:rollback',
   body: object({
@@ -318,7 +324,14 @@ export const rollbackSecret = endpoint({
     ...Secret.properties,
     restored_from: Type.Integer({ description: 'The version whose value was restored.' }),
   }),
-  errors: [...MISSING, 'VERSION_NOT_FOUND', 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
+  errors: [
+    ...MISSING,
+    'VERSION_NOT_FOUND',
+    'VERSION_CONFLICT',
+    'ROTATION_IN_PROGRESS',
+    'ROTATION_NOT_CONFIGURED',
+    'MFA_REQUIRED',
+  ],
 });
 
 const SecretRelocation = named(

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import {
   addPerson,
   addToken,
@@ -13,6 +12,7 @@ import {
 } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { addTotp } from '../../../../test/support/totp.ts';
 import {
   addSecret,
   addUnlistedVault,
@@ -32,20 +32,18 @@ onBothDatabases('fortress secrets', (database) => {
   let service: Service;
   let vault: string;
   let admin: Person;
-  let totpSecret: string;
+  let code: () => string;
 
   before(async () => {
     service = await startService(database);
     vault = await addVault(service);
     admin = await addPerson(service, { role: 'admin' });
-    totpSecret = (await ok(service.call('POST', '/auth/mfa/totp', { token: admin.token }), 201)).secret;
-    await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: admin.token, body: { otp: code() } }));
+    ({ code } = await addTotp(service, admin.id));
     // A second factor opens nothing on its first day.
     service.clock.advance(DAY_MS);
   });
   after(() => service.close());
 
-  const code = () => new OTPAuth.TOTP({ secret: totpSecret }).generate({ timestamp: service.clock.now() });
   /** A session with a second factor that has just been shown; the code of the step before may be spent. */
   const fresh = async (): Promise<string> => {
     service.clock.advance(STEP_MS);

@@ -22,19 +22,22 @@ export { bulkDecrypt, type DecidedRow, type Opened } from './reading/bulk-decryp
 export { decryptSample } from './reading/decrypt-sample.ts';
 export { visibleSecrets } from './reading/listing.ts';
 export { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from './reading/located-store.ts';
+export { type Scanned, scannedPage } from './reading/scanned-page.ts';
 export { type SecretById, secretById, visibleAttributes } from './reading/secret-by-id.ts';
 export type { SecretReader } from './reading/secret-reader.ts';
 export { RISK_SCORE_MAX, scoreOf, shownRisk, withoutValue } from './reading/shown-risk.ts';
 export { backendDrift, type ServerDrift } from './rotation/backend-drift.ts';
+export { type DueRow, dueSecretsOf, type FailedRotationRow } from './rotation/due-store.ts';
 export { ROTATIONS } from './rotation/rotation-store.ts';
-export { type RiskFactor, riskFactors, riskScore, secretParams } from './schemas.ts';
+export { Protection, type RiskFactor, riskFactors, riskScore, secretParams } from './schemas.ts';
 export { type AssessedRow, assessedSecrets } from './storage/assessed-store.ts';
+export { type FoundByPath, type PathPosition, pathSearch } from './storage/path-search-store.ts';
 export { SECRETS, type SummaryRow, VERSIONS } from './storage/tables.ts';
 export { fortressVaults, idsByPath, type LocatedRow, locateSecrets } from './storage/tenant-wide-store.ts';
 export { secretsById, type WatchedRow, watchedSecretAt, watchedSecrets } from './storage/watched-store.ts';
-export { comparedSecrets, type Fingerprint } from './value/fingerprint-store.ts';
+export { comparedSecrets, type Fingerprint, fingerprintVersions } from './value/fingerprint-store.ts';
 export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './value/sealing.ts';
-export { holdersOf, storedValues } from './value/stored-values.ts';
+export { holdersOf, secretsWithValue, storedValues } from './value/stored-values.ts';
 export { refuseInZeroKnowledge } from './value/value-rules.ts';
 
 /** Features share it, because it reads secrets that are requested together in one statement. */

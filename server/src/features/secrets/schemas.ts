@@ -183,6 +183,7 @@ export const ListedSecret = named(
   object({
     ...summary,
     metadata: nullable(Metadata, 'Null if you may list the secret, but not read it or its metadata.'),
+    rotation: nullable(Rotation, 'Null without automatic rotation, and like the metadata.'),
     risk_score: nullable(riskScore, 'Null like the metadata, and until it was first computed.'),
     risk_factors: nullable(riskFactors, 'Null if the score is.'),
     deleted_at: Type.Optional({ ...timestampText, description: 'Only present for deleted secrets.' }),

@@ -13,6 +13,7 @@ import {
   type Statement,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
+import { isGuessable } from '../../kernel/crypto/guessable.ts';
 
 const PATHS = ['a', 'a/b', 'a/b/c', 'a/bc', 'a/bc/d', 'ab', 'ab/c', 'b', 'b/a', 'b/a/b', 'B/a', 'c-d', 'c.d', 'c/d'];
 const TAGS = ['x', 'y'];
@@ -56,7 +57,8 @@ onBothDatabases('what lists show', (database) => {
     vault = await addVault(service, { environment: 'development' });
     for (const [i, path] of PATHS.entries()) {
       const more = { value: `content of ${path}`, environment: environmentOf(i), metadata: { tags: tagsOf(i) } };
-      await addSecret(service, vault, path, more);
+      const rotation = { interval_days: 30, generator: {} };
+      await addSecret(service, vault, path, { ...more, rotation });
     }
     person = await addPerson(service);
     policy = await addPolicy(service, { user: person.id }, [{ action: ['audit:verify'], resource: ['audit'] }]);
@@ -88,6 +90,13 @@ onBothDatabases('what lists show', (database) => {
   const listed = (limit = 3) => shown('GET', `secrets?limit=${limit}`, 'secrets');
   const aggregated = (limit = 3) => shown('GET', `aggregate?limit=${limit}`, 'secrets');
   const searched = () => shown('POST', 'search', 'matches', { query: 'content' });
+  const known = async () => {
+    const body = { values: PATHS.map((path) => `content of ${path}`) };
+    const answer = await service.call('POST', '/v1/secrets/known', { token: person.token, body });
+    if (answer.status === 403) return [];
+    const { known: found } = await ok(Promise.resolve(answer));
+    return found.flatMap(({ secrets }: { secrets: { path: string }[] }) => secrets.map(({ path }) => path)).sort();
+  };
   const statusOf = async (path: string, verb = '') =>
     (await service.call('GET', secretUrl(vault, path, verb), { token: person.token })).status;
 
@@ -143,7 +152,8 @@ onBothDatabases('what lists show', (database) => {
       assert.deepEqual([await listed(), await aggregated(), await searched()], [PATHS.toSorted(), [], []]);
       assert.equal(await statusOf('a'), 403);
       const seen = await ok(service.call('GET', `/v1/vaults/${vault}/secrets?limit=1000`, { token: person.token }));
-      assert.ok(seen.secrets.every(({ metadata }: { metadata: unknown }) => metadata === null));
+      type Seen = { metadata: unknown; rotation: unknown };
+      assert.ok(seen.secrets.every(({ metadata, rotation }: Seen) => metadata === null && rotation === null));
       assert.deepEqual(await pathsIn(service, vault, 'tags=x', person.token), [], 'a filter tells no tags either');
       assert.notDeepEqual(await pathsIn(service, vault, 'tags=x'), []);
       await allow([{ action: ['secrets:read'], resource: on('**') }]);
@@ -313,6 +323,10 @@ onBothDatabases('what lists show', (database) => {
       assert.deepEqual(
         await searched(),
         those((path) => can('secrets:search', path) && reads(path)),
+      );
+      assert.deepEqual(
+        await known(),
+        those((path) => can('secrets:list', path) && (reads(path) || !isGuessable(`content of ${path}`))),
       );
       for (const path of PATHS) {
         assert.equal(await statusOf(path), reads(path) ? 200 : 403, path);

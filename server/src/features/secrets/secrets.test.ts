@@ -113,7 +113,7 @@ onBothDatabases('secrets', (database) => {
     assert.deepEqual([fifth.version, fifth.rotation, fifth.next_rotation], [5, null, null]);
     await invalid(put(path, {}), '/body');
     await invalid(put(path, { reason: 'nothing' }), '/body');
-    await invalid(put(path, { type: 'password' }), '/body/type');
+    await invalid(put(path, { type: 'password' }), '/body/value');
     await invalid(put(path, { value: 'x', environment: 'staging' }), '/body/environment');
     await invalid(put(path, { value: 'x', protection: 'fortress' }), '/body/protection');
     assert.equal((await ok(send('GET', secretUrl(vault, path)))).version, 5);
@@ -175,25 +175,28 @@ onBothDatabases('secrets', (database) => {
     await ok(send('PUT', secretUrl(vault, path), { value: 'two', reason: 'leaked' }, { token: writer.token }));
     await ok(send('POST', secretUrl(vault, path, 'rotate'), { value: 'three', reason: 'monthly' }));
     await ok(send('POST', secretUrl(vault, path, 'rollback'), { to_version: 2, reason: 'broke' }));
+    await ok(send('PUT', secretUrl(vault, path), { metadata: { owner: 'shop' } }));
     const all = await versionsOf(path);
     const { user } = await ok(send('GET', '/auth/me'));
     assert.deepEqual(
-      all.map(({ version, operation, reason, restored_from, author, is_current }) => [
+      all.map(({ version, operation, reason, restored_from, author, has_new_value, is_current }) => [
         version,
         operation,
         reason,
         restored_from,
         (author as { id: string }).id,
+        has_new_value,
         is_current,
       ]),
       [
-        [4, 'rollback', 'broke', 2, user.id, true],
-        [3, 'rotate', 'monthly', null, user.id, false],
-        [2, 'update', 'leaked', null, writer.id, false],
-        [1, 'create', 'for the shop', null, user.id, false],
+        [5, 'update', '', null, user.id, false, true],
+        [4, 'rollback', 'broke', 2, user.id, true, false],
+        [3, 'rotate', 'monthly', null, user.id, true, false],
+        [2, 'update', 'leaked', null, writer.id, true, false],
+        [1, 'create', 'for the shop', null, user.id, true, false],
       ],
     );
-    assert.deepEqual(all[2]?.['author'], { kind: 'user', id: writer.id, name: writer.email });
+    assert.deepEqual(all[3]?.['author'], { kind: 'user', id: writer.id, name: writer.email });
     assert.ok(all.every((one) => !('value' in one)));
     const first = await ok(send('GET', `${secretUrl(vault, path, 'versions')}?limit=3`));
     const rest = await ok(send('GET', `${secretUrl(vault, path, 'versions')}?limit=3&cursor=${first.next_cursor}`));

@@ -31,11 +31,7 @@ export function summaryOf(row: SummaryRow): SecretSummary {
 }
 
 /** The JSON of a read response. For a cached row that is read repeatedly, everything but the value is serialized once. */
-export function serializedWithValue(
-  vault: string,
-  row: SummaryRow & Pick<SecretRow, 'rotation'>,
-  value: string,
-): string {
+export function serializedWithValue(vault: string, row: SummaryRow, value: string): string {
   let before = BEFORE_VALUE.get(row);
   if (before === undefined) {
     before = `${JSON.stringify(secretOf(vault, row)).slice(0, -1)},"value":`;
@@ -45,13 +41,12 @@ export function serializedWithValue(
 }
 const BEFORE_VALUE = new WeakMap<object, string>();
 
-export function secretOf(
-  vault: string,
-  row: SummaryRow & Pick<SecretRow, 'rotation'>,
-  rotation_status: Secret['rotation_status'] = null,
-): Secret {
-  const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
-  return { ...summaryOf(row), vault, rotation, rotation_status };
+export function secretOf(vault: string, row: SummaryRow, rotation_status: Secret['rotation_status'] = null): Secret {
+  return { ...summaryOf(row), vault, rotation: rotationOf(row), rotation_status };
+}
+
+export function rotationOf({ rotation }: Pick<SecretRow, 'rotation'>): Rotation | null {
+  return rotation === null ? null : (JSON.parse(rotation) as Rotation);
 }
 
 export function metadataOf(row: Pick<SecretRow, 'metadata' | 'tags'>): Metadata {

@@ -5,6 +5,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Body } from '../../kernel/request/declaration.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
+import { hasFactor } from '../mfa/index.ts';
 import { insertToken } from '../tokens/index.ts';
 import {
   deleteInvitation,
@@ -16,7 +17,15 @@ import {
   updateUser,
 } from '../users/index.ts';
 import type * as contract from './contract.ts';
-import { identify, issueSession, refuseIfSignOnRequired, type SessionPorts, sessionAnswer } from './service.ts';
+import {
+  identify,
+  issueSession,
+  NO_FACTOR,
+  refuseIfSignOnRequired,
+  type SessionPorts,
+  sessionAnswer,
+} from './service.ts';
+import { signInReport } from './sign-in-report.ts';
 
 /** The token has 256 random bits, so it cannot be guessed, and response time reveals nothing useful. */
 export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: Body<typeof contract.acceptInvite>) {
@@ -33,7 +42,8 @@ export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: 
 
   await refuseIfSignOnRequired(ctx, ports, user);
   const password_hash = await hashPassword(body.password, tenant_id);
-  const issued = await issueSession(ctx, user, false);
+  const report = await signInReport(ctx, user);
+  const issued = await issueSession(ctx, user, { method: 'invitation' });
   ctx.record.describe({ token: issued.row.token_id, invited_by: found.invited_by });
   return ctx.change(async (tx) => {
     const invited = await lockUser(tx, tenant_id, user_id);
@@ -41,13 +51,25 @@ export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: 
     const isSame = invitation !== undefined && hash.equals(invitation.token_hash);
     if (!isSame || invited?.status !== 'invited')
       throw denied('the invitation was used, replaced or revoked concurrently');
+    if (await hasFactor(tx, tenant_id, user_id)) throw overtaken('a second factor');
+    if (await ports.hasSignOnIdentity(tx, tenant_id, user_id)) throw overtaken('an identity at a provider');
     if (!(await lockAndCheckActive(tx, tenant_id))) throw denied('the tenant is suspended');
     await deleteInvitation(tx, tenant_id, user_id);
     await updateUser(tx, tenant_id, user_id, { password_hash, status: 'active' });
     await insertToken(tx, issued.row, invited);
+    await report(tx, invited, { method: 'invitation', shown: NO_FACTOR });
     await raiseEpoch(tx, tenant_id);
     return sessionAnswer(issued);
   });
+}
+
+/** An invitation takes the place of neither, so whoever holds it must not get in with it alone. */
+function overtaken(by: string): CofferError {
+  return new CofferError(
+    'LOGIN_DENIED',
+    `The invitation is not valid any more, because the account has ${by}: ask an owner or admin to set its status to active, and sign in with that.`,
+    { auditReason: `the account has ${by}` },
+  );
 }
 
 function denied(auditReason: string): CofferError {

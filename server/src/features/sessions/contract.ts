@@ -1,21 +1,26 @@
 import Type from 'typebox';
+import { environmentText } from '../../kernel/authz/environment.ts';
 import { RoleName } from '../../kernel/authz/roles.ts';
 import { PlanName } from '../../kernel/limits/limit-schemas.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
+  Deleted,
   emailText,
   id,
+  idParam,
   newPassword,
+  nextCursor,
   nullable,
   object,
   objectWithExamples,
   oneOf,
   PASSWORD_LENGTH_MAX,
+  pageQuery,
   resourceName,
   timestampText,
 } from '../../kernel/request/wire.ts';
-import { otpText } from '../mfa/index.ts';
+import { otpText, PasskeyAssertion, PasskeyRequestOptions } from '../mfa/index.ts';
 import { tokenKind } from '../tokens/index.ts';
 
 const INVITATION_LENGTH_MAX = 128;
@@ -38,7 +43,7 @@ const common = {
   query: NONE,
 } as const;
 
-const Session = object({
+export const Session = object({
   token: Type.String({ description: 'Returned once.' }),
   token_id: id('token'),
   expires_at: timestampText,
@@ -48,11 +53,12 @@ const Session = object({
 export const login = endpoint({
   ...common,
   name: 'login',
+  session: 'begins',
   method: 'POST',
   path: '/auth/login',
   summary: 'Log in with e-mail address and password',
   description:
-    'Returns a session token that is valid for 12 hours. For an account with a second factor, MFA_REQUIRED is returned until `otp` is sent too. Neither the response nor its timing reveals whether an account exists.',
+    'Returns a session token that is valid for 12 hours. For an account with a second factor, MFA_REQUIRED is returned until `otp` is sent too; `details.methods` then says which factors there are. Neither the response nor its timing reveals whether an account exists.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -71,9 +77,53 @@ export const login = endpoint({
   errors: ['LOGIN_DENIED', 'MFA_REQUIRED'],
 });
 
+export const passkeyLoginOptions = endpoint({
+  ...common,
+  name: 'passkeyLoginOptions',
+  method: 'POST',
+  path: '/auth/passkeys/options',
+  summary: 'Start signing in with a passkey',
+  description:
+    'The same for everybody: the browser offers the passkeys it has for this service. Give `options` to it (`startAuthentication({ optionsJSON: options })` of @simplewebauthn/browser) and send its answer to POST /auth/passkeys/login within five minutes.',
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  rate: 'auth',
+  audit: NONE,
+  effect: 'read',
+  body: NONE,
+  status: 200,
+  output: object({ options: PasskeyRequestOptions, expires_at: timestampText }),
+  errors: ['PASSKEYS_DISABLED'],
+});
+
+export const passkeyLogin = endpoint({
+  ...common,
+  name: 'passkeyLogin',
+  session: 'begins',
+  method: 'POST',
+  path: '/auth/passkeys/login',
+  summary: 'Sign in with the answer of a passkey',
+  description:
+    'Returns the same as a login, with a second factor shown: the authenticator has verified you. An unknown passkey gets the same response as a wrong one.',
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  rate: 'auth',
+  audit: 'auth:passkey_login',
+  effect: 'change',
+  body: object({ response: PasskeyAssertion }),
+  status: 200,
+  output: Session,
+  errors: ['LOGIN_DENIED', 'PASSKEYS_DISABLED'],
+});
+
 export const acceptInvite = endpoint({
   ...common,
   name: 'acceptInvite',
+  session: 'begins',
   method: 'POST',
   path: '/auth/accept-invite',
   summary: 'Accept an invitation by choosing a password',
@@ -104,11 +154,13 @@ export const acceptInvite = endpoint({
 export const logout = endpoint({
   ...common,
   name: 'logout',
+  session: 'ends',
   beforeEnrolment: true,
   method: 'POST',
   path: '/auth/logout',
   summary: 'Log out: end this session',
-  description: 'Its token is rejected from the next request on, on every node. Personal access tokens stay valid.',
+  description:
+    'Its token is rejected from the next request on, on every node. Personal access tokens stay valid. It is not refused for its rate, whatever was sent before.',
   credentials: ['session'],
   tenant: 'own',
   permission: NONE,
@@ -122,11 +174,128 @@ export const logout = endpoint({
   errors: [],
 });
 
+export const stepUpOptions = endpoint({
+  ...common,
+  name: 'stepUpOptions',
+  beforeEnrolment: true,
+  method: 'POST',
+  path: '/auth/step-up/options',
+  summary: 'Start showing a second factor again',
+  description:
+    'Says which factors you have. With a passkey, give `options` to the browser (`startAuthentication({ optionsJSON: options })` of @simplewebauthn/browser) and send its answer to POST /auth/step-up within five minutes.',
+  credentials: ['session'],
+  tenant: 'own',
+  permission: NONE,
+  resource: NONE,
+  rate: 'read',
+  audit: 'auth:step_up_options',
+  effect: 'read',
+  body: NONE,
+  status: 200,
+  output: object({
+    methods: Type.Array(oneOf(['passkey', 'totp', 'recovery_code'], 'A factor that you have.'), {
+      description: 'What you can show.',
+    }),
+    options: nullable(PasskeyRequestOptions, 'For the browser; null without a passkey.'),
+    expires_at: nullable(timestampText),
+  }),
+  errors: ['PASSKEYS_DISABLED'],
+});
+
+export const stepUp = endpoint({
+  ...common,
+  name: 'stepUp',
+  session: 'begins',
+  beforeEnrolment: true,
+  method: 'POST',
+  path: '/auth/step-up',
+  summary: 'Show a second factor again and get a new session token',
+  description:
+    'With `response`, the answer of a passkey, or `otp`, a code of the authenticator app or a recovery code. For 15 minutes the new session can then do what requires a second factor, such as reading fortress secrets. The old session ends; the new one ends when it would have.',
+  credentials: ['session'],
+  tenant: 'own',
+  permission: NONE,
+  resource: NONE,
+  rate: 'write',
+  audit: 'auth:step_up',
+  effect: 'change',
+  body: objectWithExamples([{ otp: '123456' }], {
+    response: Type.Optional(PasskeyAssertion),
+    otp: Type.Optional(otpText),
+  }),
+  status: 200,
+  output: object({ ...Session.properties, mfa_at: timestampText }),
+  errors: ['LOGIN_DENIED', 'MFA_REQUIRED', 'PASSKEYS_DISABLED'],
+});
+
+const OwnSession = named(
+  'Session',
+  'A session of yours that has not ended.',
+  object({
+    id: id('token'),
+    is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
+    method: nullable(
+      oneOf(['password', 'passkey', 'sign_on', 'invitation', 'device']),
+      'How it was opened; sign_on: with an OpenID provider; device: by a code on a command line, which another session or a sign-in with a provider confirmed. Null if it is older than this field.',
+    ),
+    factor: nullable(
+      oneOf(['totp', 'passkey', 'recovery_code']),
+      'The second factor that was shown; null if none was.',
+    ),
+    address: nullable(Type.String(), 'The address that opened it.'),
+    mfa_at: nullable(timestampText),
+    created_at: timestampText,
+    expires_at: timestampText,
+  }),
+);
+
+export const listSessions = endpoint({
+  ...common,
+  name: 'listSessions',
+  method: 'GET',
+  path: '/auth/sessions',
+  summary: 'List your sessions',
+  description: 'Those that have not ended, newest first.',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'sessions:list',
+  resource: 'self/sessions',
+  rate: 'read',
+  audit: 'sessions:list',
+  effect: 'read',
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ sessions: Type.Array(OwnSession), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const endSession = endpoint({
+  ...common,
+  name: 'endSession',
+  method: 'DELETE',
+  path: '/auth/sessions/{session_id}',
+  summary: 'End one of your sessions',
+  description: 'Its token is rejected from the next request on, on every node.',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'sessions:delete',
+  resource: 'self/sessions/{session_id}',
+  rate: 'write',
+  audit: 'sessions:delete',
+  effect: 'change',
+  params: object({ session_id: described('The id of a session, `token_…`.', idParam) }),
+  body: NONE,
+  status: 200,
+  output: Deleted,
+  errors: ['NOT_FOUND'],
+});
+
 const TenantWarning = named(
   'TenantWarning',
   'A warning for owners and admins about their tenant.',
   object({
-    code: oneOf(['two_admins', 'break_glass'], 'Stable code for programs.'),
+    code: oneOf(['two_admins', 'break_glass', 'first_token'], 'Stable code for programs.'),
     message: Type.String({ description: 'What it means and what to do.' }),
     at: nullable(timestampText),
   }),
@@ -139,7 +308,8 @@ export const readMe = endpoint({
   method: 'GET',
   path: '/auth/me',
   summary: 'Show your identity and credential',
-  description: 'Also returns when the credential expires, and when a second factor was used with it.',
+  description:
+    'Also returns when the credential expires, when a second factor was used with it, and whether programs can present client certificates here.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: NONE,
@@ -173,8 +343,57 @@ export const readMe = endpoint({
       }),
     ),
     warnings: Type.Array(TenantWarning, {
-      description: 'Warnings for owners and admins about their tenant; empty for others.',
+      description:
+        'Warnings for owners and admins about their tenant; empty for others. `first_token` is for the owner who has it and another way in.',
     }),
+    tls_url: nullable(
+      Type.String({
+        description:
+          'The URL of the service at which a program can present a client certificate; null if there is no TLS listener.',
+      }),
+    ),
+  }),
+  errors: [],
+});
+
+export const CHECKS_MAX = 200;
+
+export const readCapabilities = endpoint({
+  ...common,
+  name: 'readCapabilities',
+  method: 'POST',
+  path: '/auth/capabilities',
+  summary: 'Ask which of several requests you may make',
+  description:
+    'For programs that offer only what would be allowed. Each check is decided by the evaluator that decides requests, for you, with this credential, from this address, now. It tells nothing about whether the resource exists.',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: NONE,
+  resource: NONE,
+  rate: 'read',
+  audit: 'auth:capabilities',
+  effect: 'read',
+  body: objectWithExamples([{ checks: [{ action: 'secrets:read', resource: 'vault/payments/db/password' }] }], {
+    checks: Type.Array(
+      named(
+        'CapabilityCheck',
+        'An action on a resource.',
+        object({
+          action: Type.String({ minLength: 3, maxLength: 128, description: 'For example secrets:read.' }),
+          resource: Type.String({
+            minLength: 1,
+            maxLength: 1200,
+            description: 'For example vault/payments/db/password.',
+          }),
+          environment: Type.Optional(environmentText),
+        }),
+      ),
+      { minItems: 1, maxItems: CHECKS_MAX, description: 'What to decide.' },
+    ),
+  }),
+  status: 200,
+  output: object({
+    allowed: Type.Array(Type.Boolean(), { description: 'Whether each check is allowed, in their order.' }),
   }),
   errors: [],
 });
@@ -186,7 +405,7 @@ export const changePassword = endpoint({
   path: '/auth/password',
   summary: 'Set or change your password',
   description:
-    '`current_password` is required unless you have no password yet. Your other sessions end, and with `revoke_tokens` your personal access tokens are revoked too: anyone who knew the old password may have created some.',
+    '`current_password` is required unless you have no password yet. Then you must have just signed in, or shown your second factor if you have one, and an account of an identity provider is refused unless it is that of an exempt owner; a personal access token is enough only for an owner without a provider and without a second factor. Your other sessions end, and with `revoke_tokens` your personal access tokens are revoked too: anyone who knew the old password may have created some.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: 'password:update',
@@ -197,6 +416,12 @@ export const changePassword = endpoint({
   body: objectWithExamples([{ current_password: 'correct horse battery', new_password: 'a horse of my own' }], {
     current_password: Type.Optional(anyPassword),
     new_password: newPassword,
+    email: Type.Optional(
+      described(
+        'The address that you log in with from then on. Only with the first password of an owner who has nothing but the token of the first start.',
+        emailText,
+      ),
+    ),
     revoke_tokens: Type.Optional(
       Type.Boolean({
         description: 'If true, revokes all your other tokens, not only your other sessions. Default: false.',
@@ -205,5 +430,5 @@ export const changePassword = endpoint({
   }),
   status: 204,
   output: NONE,
-  errors: ['LOGIN_DENIED'],
+  errors: ['LOGIN_DENIED', 'ALREADY_EXISTS'],
 });

@@ -6,7 +6,10 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { acceptInvitation } from './accept-invitation.ts';
 import * as contract from './contract.ts';
+import * as ownSessions from './own-sessions.ts';
+import { passkeyLogin, passkeyLoginOptions } from './passkey-login.ts';
 import * as sessions from './service.ts';
+import { stepUp, stepUpOptions } from './step-up.ts';
 import { deleteFailuresBefore } from './store.ts';
 
 export {
@@ -17,10 +20,12 @@ export {
   succeeded,
   verificationSubjects,
 } from './back-off.ts';
-export { identify, issueSession } from './service.ts';
+export { Session } from './contract.ts';
+export { identify, issueSession, NO_FACTOR, sessionAnswer } from './service.ts';
+export { signInReport } from './sign-in-report.ts';
 
 export function sessionsFeature(kernel: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('requiresSignOn');
+  const ports = wiring.needs('requiresSignOn', 'hasSignOnIdentity');
   return {
     name: 'sessions',
     jobs: [
@@ -34,10 +39,17 @@ export function sessionsFeature(kernel: Kernel, wiring: Wiring): Feature {
     ],
     endpoints: bindContract(contract, {
       login: (ctx, { body }) => sessions.login(ctx, ports, body),
+      passkeyLoginOptions: (ctx) => passkeyLoginOptions(ctx),
+      passkeyLogin: (ctx, { body }) => passkeyLogin(ctx, ports, body),
+      stepUpOptions: (ctx) => stepUpOptions(ctx),
+      stepUp: (ctx, { body }) => stepUp(ctx, body),
+      listSessions: (ctx, { query }) => ownSessions.list(ctx, query),
+      endSession: (ctx, { params }) => ownSessions.end(ctx, params.session_id),
       acceptInvite: (ctx, { body }) => acceptInvitation(ctx, ports, body),
       logout: (ctx) => sessions.logout(ctx),
-      readMe: (ctx) => sessions.me(ctx),
-      changePassword: (ctx, { body }) => sessions.changePassword(ctx, body),
+      readMe: (ctx) => sessions.me(ctx, ports),
+      readCapabilities: async (ctx, { body }) => sessions.capabilities(ctx, body),
+      changePassword: (ctx, { body }) => sessions.changePassword(ctx, ports, body),
     }),
   };
 }

@@ -1,4 +1,3 @@
-import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../../kernel/crypto/passwords.ts';
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
@@ -8,7 +7,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Principal } from '../../kernel/request/principal.ts';
 import { canonicalEmail } from '../../kernel/request/wire.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import {
   findOperatorTenant,
@@ -16,27 +15,40 @@ import {
   lockAndCheckActive,
   type TenantRow,
 } from '../../kernel/storage/tenant-rows.ts';
-import { secondFactor } from '../mfa/index.ts';
-import { type IssuedToken, insertToken, issueToken, revokeTokens, revokeTokensOfUser } from '../tokens/index.ts';
-import { findUser, findUserByEmail, lockUser, type UserRow, updateUser } from '../users/index.ts';
+import { hasFactor, isFirstStart, requireFresh, type ShownFactor, secondFactor } from '../mfa/index.ts';
+import {
+  type IssuedToken,
+  insertToken,
+  issueToken,
+  type ProviderSession,
+  revokeTokens,
+  revokeTokensOfUser,
+  type SessionMethod,
+} from '../tokens/index.ts';
+import { findUser, findUserByEmail, isExemptFromSignOn, lockUser, type UserRow, updateUser } from '../users/index.ts';
 import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
+import { factorMethods } from './factor-methods.ts';
+import { signInReport } from './sign-in-report.ts';
 import { type Warning, warningsFor } from './warnings.ts';
 
 export const SESSION_TTL_MS = 12 * HOUR_MS;
 
 declare module '../../kernel/platform/wiring.ts' {
   interface Ports {
-    /** Whether people of the tenant, owners excepted, can log in only with an OpenID provider. */
+    /** Whether people of the tenant can log in only with an OpenID provider, except those who are exempt. */
     requiresSignOn(db: Reader, tenantId: string): Promise<boolean>;
+    /** Whether the account belongs to somebody whom an OpenID provider signs in. */
+    hasSignOnIdentity(db: Reader, tenantId: string, userId: string): Promise<boolean>;
   }
 }
 
-export type SessionPorts = Pick<Ports, 'requiresSignOn'>;
+export type SessionPorts = Pick<Ports, 'requiresSignOn' | 'hasSignOnIdentity'>;
 
-/** An owner can always log in with a password, so that a provider that fails locks nobody out for good. */
+/** For every way to sign in without the provider. Who is exempt is decided in one place: see `isExemptFromSignOn`. */
 export async function refuseIfSignOnRequired(ctx: Context, ports: SessionPorts, user: UserRow): Promise<void> {
-  if (user.role === 'owner' || !(await ports.requiresSignOn(ctx.database.read, user.tenant_id))) return;
+  const { read } = ctx.database;
+  if (!(await ports.requiresSignOn(read, user.tenant_id)) || (await isExemptFromSignOn(read, user))) return;
   throw new CofferError(
     'LOGIN_DENIED',
     'Your organization requires sign-in with its identity provider: use coffer login --sso.',
@@ -71,9 +83,14 @@ export async function login(ctx: Context, ports: SessionPorts, body: Body<typeof
   const factor = await secondFactor(ctx.kernel, tenant.tenant_id, user.user_id, body.otp);
   if (factor.isEnrolled && body.otp === undefined) {
     await forgiveAddress(ctx.database, subjects);
-    throw new CofferError('MFA_REQUIRED', 'Send the code of your authenticator, or a recovery code, as `otp`.');
+    throw new CofferError(
+      'MFA_REQUIRED',
+      'Send the code of your authenticator app, or a recovery code, as `otp`; or sign in with your passkey instead.',
+      { details: { methods: await factorMethods(read, tenant.tenant_id, user.user_id) } },
+    );
   }
-  const issued = await issueSession(ctx, user, factor.isEnrolled);
+  const report = await signInReport(ctx, user);
+  const issued = await issueSession(ctx, user, { method: 'password', isFactorShown: factor.isEnrolled });
   // The plaintext password is available only during a login.
   const raised = needsRehash(user.password_hash) ? await hashPassword(body.password, queueKey) : null;
   ctx.record.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
@@ -81,23 +98,40 @@ export async function login(ctx: Context, ports: SessionPorts, body: Body<typeof
     // Checked again under a lock: if the password changed during verification, no session may be created.
     const current = await lockUser(tx, tenant.tenant_id, user.user_id);
     if (current?.password_hash !== user.password_hash || current.status !== 'active') throw denied('the user changed');
-    if (!(await factor.spend(tx))) throw denied('wrong or already used one-time code');
+    const shown = factor.isEnrolled ? await factor.spend(tx) : NO_FACTOR;
+    if (shown === null) throw denied('wrong or already used one-time code');
     await succeeded(tx, subjects);
     if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
     if (!(await lockAndCheckActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended during the login');
-    await insertToken(tx, issued.row, current);
+    await insertToken(tx, { ...issued.row, ...shown }, current);
+    await report(tx, current, { method: 'password', shown });
     return sessionAnswer(issued);
   });
 }
 
-export function issueSession(ctx: Context, user: UserRow, isFactorShown: boolean): Promise<IssuedToken> {
+export const NO_FACTOR: ShownFactor = { factor: null, factor_trusted_from: null };
+
+/** How a session is opened. */
+export interface Opening {
+  method: SessionMethod | null;
+  isFactorShown?: boolean;
+  /** Where it began, if that was at a provider. */
+  provider?: ProviderSession | null;
+  expiresAt?: number;
+}
+
+export function issueSession(ctx: Context, user: UserRow, opening: Opening): Promise<IssuedToken> {
+  const { method, isFactorShown = false, provider = null, expiresAt = ctx.now + SESSION_TTL_MS } = opening;
   return issueToken(ctx.kernel, {
     tenantId: user.tenant_id,
     userId: user.user_id,
     kind: 'session',
     name: 'login',
     mfaAt: isFactorShown ? ctx.now : null,
-    expiresAt: ctx.now + SESSION_TTL_MS,
+    method,
+    address: ctx.call.address,
+    provider,
+    expiresAt,
   });
 }
 
@@ -111,7 +145,7 @@ export function identify(ctx: Context, tenant: TenantRow | undefined, userId: st
   ctx.caller.identify(tenant?.tenant_id ?? ctx.kernel.operatorTenantId, actor);
 }
 
-function denied(auditReason: string): CofferError {
+export function denied(auditReason: string): CofferError {
   return new CofferError('LOGIN_DENIED', 'The e-mail address, password or code is wrong.', { auditReason });
 }
 
@@ -127,17 +161,19 @@ type Me = Output<typeof contract.readMe>;
 const answers = new WeakMap<Principal, Preserialized>();
 
 /** Depends only on data covered by the tenant's epoch, and so does the cached principal, so it is serialized once for each principal. */
-export async function me({ principal, database }: Context): Promise<Preserialized> {
+export async function me(ctx: Context, ports: SessionPorts): Promise<Preserialized> {
+  const { principal } = ctx;
   let answer = answers.get(principal);
   if (answer === undefined) {
-    const warnings = isAdminRole(principal.role) ? await warningsFor(database.read, principal.tenantId) : [];
-    answer = new Preserialized(JSON.stringify(describePrincipal(principal, warnings)));
+    const warnings = await warningsFor(ctx, ports);
+    const { certificateUrl } = ctx.kernel.addresses;
+    answer = new Preserialized(JSON.stringify(describePrincipal(principal, warnings, certificateUrl)));
     answers.set(principal, answer);
   }
   return answer;
 }
 
-function describePrincipal(p: Principal, warnings: Warning[]): Me {
+function describePrincipal(p: Principal, warnings: Warning[], tlsUrl: string | null): Me {
   const { credential: kind } = p;
   if (p.role === null || (kind !== 'pat' && kind !== 'session')) throw new Error('/auth/me is only for users');
   return {
@@ -150,30 +186,86 @@ function describePrincipal(p: Principal, warnings: Warning[]): Me {
       mfa_at: timestampOrNull(p.mfaAt),
     },
     warnings,
+    tls_url: tlsUrl,
   };
 }
 
-export async function changePassword(ctx: Context, body: Body<typeof contract.changePassword>): Promise<undefined> {
+export function capabilities({ access }: Context, { checks }: Body<typeof contract.readCapabilities>) {
+  return {
+    allowed: checks.map(({ action, resource, environment }) => access.may(action, resource, { environment })),
+  };
+}
+
+export async function changePassword(
+  ctx: Context,
+  ports: SessionPorts,
+  body: Body<typeof contract.changePassword>,
+): Promise<undefined> {
   ctx.access.requireUnrestricted();
   const { principal, tenantId, now } = ctx;
   const user = await findUser(ctx.database.read, tenantId, principal.id);
   if (user === undefined) throw denied('the user was deleted');
   const subjects = subjectsOf(tenantId, user.email, ctx.call.address);
   if (user.password_hash !== '') {
+    if (body.email !== undefined) throw emailRefused();
     if (body.current_password === undefined) throw invalidField('/body/current_password', 'is required');
     await beginTry(ctx.database, subjects, now);
     const isRight = await verifyPassword(body.current_password, user.password_hash, tenantId);
     if (!isRight) throw denied('wrong current password');
+  } else {
+    const isFirst = await refuseFirstPassword(ctx, ports, ctx.database.read, user);
+    if (body.email !== undefined && !isFirst) throw emailRefused();
   }
   const password_hash = await hashPassword(body.new_password, tenantId);
   return ctx.change(async (tx) => {
     const current = await lockUser(tx, tenantId, principal.id);
     if (current?.password_hash !== user.password_hash) throw denied('the password was changed concurrently');
+    const isFirst = current.password_hash === '' && (await refuseFirstPassword(ctx, ports, tx, current));
+    if (body.email !== undefined && !isFirst) throw emailRefused();
     await succeeded(tx, subjects);
-    await updateUser(tx, tenantId, principal.id, { password_hash });
+    const email = body.email === undefined ? current.email : canonicalEmail(body.email);
+    await setPassword(tx, current, { password_hash, email });
+    if (email !== current.email) ctx.record.describe({ former_email: current.email, email });
     const kinds = body.revoke_tokens === true ? 'all' : 'sessions';
     ctx.record.describe(await revokeTokensOfUser(tx, tenantId, principal.id, kinds, now, principal.credentialId));
     await raiseEpoch(tx, tenantId);
     return undefined;
   });
+}
+
+/**
+ * There is no current password that would prove who asks, and a password outlives the credential. So the person must have just signed in. Only the
+ * token of an owner who has no other way to sign in sets one without that: such an owner has nothing but the token of the first start. Resolves to
+ * whether it is that one.
+ */
+async function refuseFirstPassword(ctx: Context, ports: SessionPorts, db: Reader, user: UserRow): Promise<boolean> {
+  const { tenant_id, user_id } = user;
+  const hasIdentity = await ports.hasSignOnIdentity(db, tenant_id, user_id);
+  if (hasIdentity && !(await isExemptFromSignOn(db, user))) {
+    throw new CofferError(
+      'LOGIN_DENIED',
+      'Your identity provider signs you in, so this account cannot have a password: use coffer login --sso.',
+      { auditReason: 'the account belongs to a provider' },
+    );
+  }
+  const isEnrolled = await hasFactor(db, tenant_id, user_id);
+  if (isFirstStart(ctx, user, { hasIdentity, isEnrolled })) return true;
+  requireFresh(ctx, isEnrolled, 'Setting a first password');
+  return false;
+}
+
+async function setPassword(tx: Tx, { tenant_id, user_id }: UserRow, change: Pick<UserRow, 'password_hash' | 'email'>) {
+  try {
+    await updateUser(tx, tenant_id, user_id, change);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address already exists.');
+  }
+}
+
+function emailRefused(): CofferError {
+  return invalidField(
+    '/body/email',
+    'can be set only with the first password of an owner, by the token of the first start',
+  );
 }

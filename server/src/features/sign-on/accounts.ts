@@ -8,12 +8,22 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import type { TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { deleteMember, findGroupByIdOrName, groupsOfUser, insertMember, membershipOf } from '../groups/index.ts';
-import { countUsers, findUser, insertNew, lockUser, newUser, type UserRow, updateUser } from '../users/index.ts';
-import { MAPPED_ROLES, type MappedRole } from './contract.ts';
+import {
+  countUsers,
+  findUser,
+  insertNew,
+  isMarked,
+  lockUser,
+  newUser,
+  settleInvitations,
+  type UserRow,
+  updateUser,
+} from '../users/index.ts';
 import type { Claims } from './openid.ts';
+import { MAPPED_ROLES, type MappedRole } from './schemas.ts';
 import * as store from './store.ts';
 
-const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+export const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 const NAME_LENGTH_MAX = 128;
 const GROUPS_READ_MAX = 1000;
 
@@ -21,6 +31,7 @@ const GROUPS_READ_MAX = 1000;
 export interface Described {
   issuer: string;
   subject: string;
+  identityHash: Uint8Array;
   email: string | null;
   name: string;
   role: MappedRole | null;
@@ -28,24 +39,42 @@ export interface Described {
   groups: ReadonlyMap<string, boolean>;
 }
 
-export function describePerson(provider: store.ProviderRow, claims: Claims): Described {
-  const { sub } = claims;
-  if (!SUBJECT.test(sub)) throw denied('the subject has no usable form');
-  const theirs = new Set(groupsIn(claims[provider.groups_claim]));
-  const roles = entries<MappedRole>(provider.role_mapping).filter(([group]) => theirs.has(group));
-  const given = new Set(roles.map(([, role]) => role));
+/** Who it is that signs in: the value of the claim that the provider is configured with. */
+export function subjectOf(provider: store.ProviderRow, claims: Claims): string {
+  const subject = claims[provider.subject_claim ?? 'sub'];
+  if (typeof subject !== 'string' || !SUBJECT.test(subject)) throw denied('the subject has no usable form');
+  return subject;
+}
+
+/** `provisioned` are the groups that the person has by SCIM. */
+export function describePerson(provider: store.ProviderRow, claims: Claims, provisioned: readonly string[]): Described {
+  const subject = subjectOf(provider, claims);
+  const theirs = new Set([...groupsIn(claims[provider.groups_claim]), ...provisioned]);
   const groups = new Map<string, boolean>();
   for (const [group, ours] of entries<string>(provider.group_mapping)) {
     groups.set(ours, theirs.has(group) || groups.get(ours) === true);
   }
   return {
     issuer: provider.issuer,
-    subject: sub,
+    subject,
+    identityHash: store.identityHash(provider, subject),
     email: emailIn(claims),
     name: nameIn(claims),
-    role: MAPPED_ROLES.find((role) => given.has(role)) ?? provider.default_role,
+    role: roleOf(provider, theirs),
     groups,
   };
+}
+
+/** The highest role that the groups of a person give, or the default role. */
+export function roleOf(provider: store.ProviderRow, groups: ReadonlySet<string>): MappedRole | null {
+  const roles = entries<MappedRole>(provider.role_mapping).filter(([group]) => groups.has(group));
+  const given = new Set(roles.map(([, role]) => role));
+  return MAPPED_ROLES.find((role) => given.has(role)) ?? provider.default_role;
+}
+
+/** Whether membership in the group decides a role. */
+export function givesRole(provider: store.ProviderRow, group: string): boolean {
+  return entries<MappedRole>(provider.role_mapping).some(([name]) => name === group);
 }
 
 function entries<T>(json: string): [string, T][] {
@@ -59,7 +88,9 @@ function groupsIn(claim: unknown): string[] {
 
 /** An address that the provider says is not verified could be anybody's. */
 function emailIn({ email, email_verified }: Claims): string | null {
-  if (typeof email !== 'string' || email_verified === false || problemsIn(emailText, email, '').length > 0) return null;
+  // Some providers leave it out for addresses that they give themselves, and some send it as a text.
+  const isVerified = email_verified === undefined || email_verified === true || email_verified === 'true';
+  if (typeof email !== 'string' || !isVerified || problemsIn(emailText, email, '').length > 0) return null;
   return canonicalEmail(email);
 }
 
@@ -77,8 +108,7 @@ export async function accountOf(ctx: Context, tenant: TenantRow, person: Describ
   const { read } = ctx.database;
   const { role } = person;
   if (role === null) throw denied('the groups of the person give no role, and the provider has no default role');
-  const hash = store.identityHash(person.issuer, person.subject);
-  const identity = await store.findIdentity(read, tenant.tenant_id, hash);
+  const identity = await store.findIdentity(read, tenant.tenant_id, person.identityHash);
   if (identity !== undefined) {
     const user = await findUser(read, tenant.tenant_id, identity.user_id);
     if (user === undefined) throw denied('the user was deleted');
@@ -89,7 +119,31 @@ export async function accountOf(ctx: Context, tenant: TenantRow, person: Describ
   return { user: newUser(tenant.tenant_id, facts, ctx.now), isNew: true };
 }
 
-/** Stores a new account, or brings a known one up to date. Role and groups follow the provider; an owner stays an owner. */
+/**
+ * Takes away what a person had by groups that give no role any more. Their sign-in is refused after that, so it is a change of its own, with
+ * its own audit entry. An owner stays an owner.
+ */
+export async function takeAwayRole(ctx: Context, tenant: TenantRow, userId: string, person: Described): Promise<void> {
+  const { audit, regionGate } = ctx.kernel;
+  const { tenant_id } = tenant;
+  if (!(await regionGate.isServedHere(tenant_id))) return;
+  const headKey = await audit.headKey(tenant_id);
+  const leaving = new Map([...person.groups].filter(([, isMember]) => !isMember));
+  await ctx.database.transaction(async (tx) => {
+    const user = await lockUser(tx, tenant_id, userId);
+    if (user === undefined || user.role === 'owner') return;
+    const { left } = await settleGroups(ctx, tx, tenant, userId, leaving);
+    if (user.role === 'member' && left.length === 0) return;
+    await updateUser(tx, tenant_id, userId, { role: 'member' });
+    await settleInvitations(ctx, tx, user, { ...user, role: 'member' });
+    await raiseEpoch(tx, tenant_id);
+    const details = { former_role: user.role, role: 'member', left };
+    const entry = ctx.record.separateEntry('auth:sso_role_removed', `user/${userId}`, details);
+    await audit.recordIn(tx, [entry], headKey);
+  });
+}
+
+/** Stores a new account, or brings a known one up to date. Role and groups follow the provider, except those of an owner, and so of a break-glass one: a policy may deny something to a group, and no provider can lock out an owner. */
 export async function settleAccount(
   ctx: Context,
   tx: Tx,
@@ -100,15 +154,27 @@ export async function settleAccount(
   const before = isNew ? null : await lockUser(tx, tenant.tenant_id, user.user_id);
   if (isNew) await addAccount(ctx, tx, user, person);
   else if (before?.status !== 'active') throw denied('the user is disabled');
+  else await requireIdentity(tx, before, person.identityHash);
   const role = before?.role === 'owner' ? 'owner' : person.role;
   if (role === null) throw denied('the person has no role');
   const isRoleNew = before !== null && before !== undefined && before.role !== role;
-  if (isRoleNew) await updateUser(tx, tenant.tenant_id, user.user_id, { role });
-  const groups = await settleGroups(ctx, tx, tenant, user.user_id, person.groups);
+  if (isRoleNew) {
+    await updateUser(tx, tenant.tenant_id, user.user_id, { role });
+    await settleInvitations(ctx, tx, before, { ...before, role });
+  }
+  const wanted = role === 'owner' ? new Map<string, boolean>() : person.groups;
+  const groups = await settleGroups(ctx, tx, tenant, user.user_id, wanted);
   ctx.record.describe({ created: isNew, role, ...(isRoleNew && { former_role: before.role }), ...groups });
   const isChanged = isRoleNew || groups.joined.length > 0 || groups.left.length > 0;
   // Admins see warnings that depend on their number, and these are cached by epoch.
   if (isChanged || (isNew && isAdminRole(role))) await raiseEpoch(tx, tenant.tenant_id);
+}
+
+/** Looked at under the lock of the person: they may have unlinked the identity meanwhile, or have become a break-glass owner, whom no provider lets in. */
+export async function requireIdentity(tx: Tx, user: UserRow, identityHash: Uint8Array): Promise<void> {
+  const identity = await store.findIdentity(tx, user.tenant_id, identityHash);
+  if (identity?.user_id !== user.user_id) throw denied('the identity was unlinked meanwhile');
+  if (isMarked(user)) throw denied('no provider lets in a break-glass owner');
 }
 
 async function addAccount(ctx: Context, tx: Tx, user: UserRow, person: Described): Promise<void> {
@@ -116,7 +182,7 @@ async function addAccount(ctx: Context, tx: Tx, user: UserRow, person: Described
     await insertNew(tx, user);
     await store.insertIdentity(tx, {
       tenant_id: user.tenant_id,
-      identity_hash: store.identityHash(person.issuer, person.subject),
+      identity_hash: person.identityHash,
       issuer: person.issuer,
       subject: person.subject,
       user_id: user.user_id,

@@ -1,107 +1,32 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
+import { TOKEN_LENGTH_MAX } from '../../kernel/external-identity/external-jwt.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { described } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
+  idParam,
   lineOfText,
-  NAME_PATTERN,
   nextCursor,
   nullable,
   object,
   objectWithExamples,
   oneOf,
   pageQuery,
-  record,
   resourceName,
   timestampText,
 } from '../../kernel/request/wire.ts';
-
-/** Roles that a provider can give. An owner is made by an owner, so that no provider can take over a tenant. */
-export const MAPPED_ROLES = ['admin', 'auditor', 'member'] as const;
-export type MappedRole = (typeof MAPPED_ROLES)[number];
-
-/** Per tenant, since each login with a password looks at all of them. */
-export const PROVIDERS_MAX = 10;
-const MAPPING_MAX = 100;
-const SCOPES_MAX = 16;
-const ISSUER_LENGTH_MAX = 512;
-export const SCOPES_DEFAULT = ['openid', 'email', 'profile'];
-export const GROUPS_CLAIM_DEFAULT = 'groups';
-
-const mappedRole = named(
-  'SsoRole',
-  'A role that a provider can give. Only an owner can make an owner.',
-  oneOf(MAPPED_ROLES),
-);
-const exact = (maxLength: number, description: string) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[\\u0021-\\u007e]+$', description });
-/** A group of the provider is any line of text. */
-const PROVIDER_GROUP = '^[^\\u0000-\\u001f\\u007f]{1,256}$';
-
-const fields = {
-  scopes: Type.Optional(
-    Type.Array(exact(64, 'A scope.'), {
-      maxItems: SCOPES_MAX,
-      description: `Scopes to request; must contain openid. Default: ${SCOPES_DEFAULT.join(', ')}.`,
-    }),
-  ),
-  groups_claim: Type.Optional(
-    exact(128, `The claim that lists the groups of a person. Default: ${GROUPS_CLAIM_DEFAULT}.`),
-  ),
-  role_mapping: Type.Optional(
-    record(PROVIDER_GROUP, mappedRole, {
-      maxProperties: MAPPING_MAX,
-      description: 'Group of the provider → role. Of several the highest counts: admin, auditor, member.',
-    }),
-  ),
-  group_mapping: Type.Optional(
-    record(PROVIDER_GROUP, Type.String({ pattern: NAME_PATTERN }), {
-      maxProperties: MAPPING_MAX,
-      description: 'Group of the provider → name of a group here. People join and leave these groups at each sign-in.',
-    }),
-  ),
-  default_role: Type.Optional(
-    nullable(mappedRole, 'The role of people whose groups give none; null refuses them. Default: null.'),
-  ),
-  required: Type.Optional(
-    Type.Boolean({ description: 'If true, only owners can log in with a password. Default: false.' }),
-  ),
-  enabled: Type.Optional(Type.Boolean({ description: 'Whether people can sign in with it. Default: true.' })),
-};
-const issuer = exact(ISSUER_LENGTH_MAX, 'The issuer; the rest is found by OpenID Connect discovery.');
-const clientId = exact(256, 'The client id that the provider gave this service.');
-const clientSecret = Type.String({
-  minLength: 1,
-  maxLength: 1024,
-  pattern: '^[\\u0021-\\u007e]+$',
-  writeOnly: true,
-  description: 'The client secret. Never returned. Without one, the client is public.',
-});
-
-export const SsoProvider = named(
-  'SsoProvider',
-  'An OpenID provider with which people of the tenant sign in.',
-  object({
-    name: Type.String({ description: 'Its name, which is part of the address of the sign-in.' }),
-    issuer: Type.String({ description: 'The issuer of its tokens.' }),
-    client_id: Type.String({ description: 'The client id of this service.' }),
-    has_client_secret: Type.Boolean({ description: 'Whether a client secret is stored.' }),
-    scopes: Type.Array(Type.String(), { description: 'Requested scopes.' }),
-    groups_claim: Type.String({ description: 'The claim that lists the groups of a person.' }),
-    role_mapping: Type.Record(Type.String(), mappedRole, { description: 'Group of the provider → role.' }),
-    group_mapping: Type.Record(Type.String(), Type.String(), {
-      description: 'Group of the provider → name of a group here.',
-    }),
-    default_role: nullable(mappedRole, 'The role of people whose groups give none; null refuses them.'),
-    required: Type.Boolean({ description: 'Whether only owners can log in with a password.' }),
-    enabled: Type.Boolean({ description: 'Whether people can sign in with it.' }),
-    redirect_uri: Type.String({ description: 'The address to register with the provider.' }),
-    created_by: Type.String({ description: 'The id of the creator.' }),
-    created_at: timestampText,
-    updated_at: timestampText,
-  }),
-);
-export type SsoProvider = Static<typeof SsoProvider>;
+import { Session } from '../sessions/index.ts';
+import {
+  browserAnswer,
+  clientId,
+  clientSecret,
+  fields,
+  issuer,
+  providerAnswer,
+  providerParam,
+  SsoProvider,
+  subjectClaim,
+} from './schemas.ts';
 
 const common = {
   noun: 'sign-on',
@@ -154,6 +79,7 @@ export const createProvider = endpoint({
       issuer,
       client_id: clientId,
       client_secret: Type.Optional(clientSecret),
+      subject_claim: Type.Optional(described('Cannot be changed later. Default: sub.', subjectClaim)),
       ...fields,
     },
   ),
@@ -258,11 +184,6 @@ const publicPage = {
   raw: 'text/html; charset=utf-8',
 } as const;
 
-const providerParam = Type.String({
-  pattern: NAME_PATTERN,
-  description: 'The name of a provider.',
-  examples: ['okta'],
-});
 const ofProvider = { params: object({ provider: providerParam }) } as const;
 
 export const readSignIn = endpoint({
@@ -288,43 +209,35 @@ export const beginSignIn = endpoint({
   path: '/auth/sso/{provider}',
   summary: 'Begin a sign-in at an OpenID provider',
   description:
-    'Answers a page that leads to the provider, and a cookie that binds the sign-in to this browser for ten minutes. The body is JSON or a form.',
+    'Answers a page that leads to the provider, and a cookie that binds the sign-in to this browser for ten minutes. The body is JSON, or a form of a page of this service.',
   audit: 'auth:sso_begin',
   effect: 'change',
-  form: true,
+  form: 'page',
   body: objectWithExamples([{ user_code: 'BCDF-GHJK' }], { user_code: userCode, tenant: Type.Optional(tenantName) }),
   errors: ['LOGIN_DENIED'],
 });
 
-const authorizationCode = Type.String({
-  minLength: 1,
-  maxLength: 4096,
-  description: 'From the provider.',
-  examples: ['SplxlOBeZQQYbYS6WxSbIA'],
-});
-const stateText = Type.String({
-  minLength: 1,
-  maxLength: 512,
-  description: 'From the provider, as it was sent there.',
-  examples: ['af0ifjsldkj'],
-});
-const issText = Type.String({ minLength: 1, maxLength: ISSUER_LENGTH_MAX, description: 'The issuer (RFC 9207).' });
+const ofCallback = {
+  params: object({ tenant_id: described('The id of a tenant.', idParam), provider: providerParam }),
+} as const;
 
 export const readCallback = endpoint({
   ...publicPage,
+  ...ofCallback,
   name: 'readSsoCallback',
   method: 'GET',
-  path: '/auth/sso/callback',
+  path: '/auth/sso/callback/{tenant_id}/{provider}',
   summary: 'The page to which the provider sends a person back',
-  description: 'Asks whether the command line with the shown code is theirs. Nothing happens until they confirm it.',
+  description:
+    'Every provider has an address of its own, and an answer at that of another one is refused. Asks whether the command line with the shown code is theirs. Nothing happens until they confirm it.',
   audit: 'auth:sso_callback',
   effect: 'read',
   // Providers add parameters of their own, such as session_state.
   query: Type.Object(
     {
-      code: Type.Optional(authorizationCode),
-      state: Type.Optional(stateText),
-      iss: Type.Optional(issText),
+      code: Type.Optional(providerAnswer.code),
+      state: Type.Optional(providerAnswer.state),
+      iss: providerAnswer.iss,
       error: Type.Optional(Type.String({ maxLength: 256, description: 'Why the provider refused.' })),
     },
     { additionalProperties: true },
@@ -334,21 +247,106 @@ export const readCallback = endpoint({
 
 export const finishSignIn = endpoint({
   ...publicPage,
+  ...ofCallback,
   name: 'finishSsoSignIn',
   method: 'POST',
-  path: '/auth/sso/callback',
+  path: '/auth/sso/callback/{tenant_id}/{provider}',
   summary: 'Finish a sign-in at an OpenID provider',
   description:
-    'Exchanges the code, verifies the id_token, and gives the command line a session of this person. The account is found by issuer and subject, never by e-mail address; if there is none, it is created. Role and groups follow the provider. The body is JSON or a form.',
+    'Exchanges the code, verifies the id_token, and gives the command line a session of this person. The account is found by issuer and subject, never by e-mail address; if there is none, it is created. Role and groups follow the provider. The body is JSON, or a form of a page of this service.',
   audit: 'auth:sso_sign_in',
   effect: 'change',
-  form: true,
-  body: object({
-    code: authorizationCode,
-    state: stateText,
-    iss: Type.Optional(issText),
-  }),
+  form: 'page',
+  body: object(providerAnswer),
   errors: ['LOGIN_DENIED', 'QUOTA_EXCEEDED'],
+});
+
+export const beginBrowserSignIn = endpoint({
+  ...publicPage,
+  ...ofProvider,
+  name: 'beginBrowserSignIn',
+  method: 'POST',
+  path: '/auth/sso/{provider}/browser',
+  summary: 'Begin a sign-in of this browser at an OpenID provider',
+  description:
+    'Returns the address of the provider to open, and sets a cookie that binds the sign-in to this browser for ten minutes. The provider sends the browser back to the console, which finishes it.',
+  audit: 'auth:sso_begin',
+  effect: 'change',
+  body: objectWithExamples([{ tenant: 'acme' }], { tenant: Type.Optional(tenantName) }),
+  raw: NONE,
+  output: object({ url: Type.String({ description: 'Where to send the person.' }) }),
+  errors: ['LOGIN_DENIED'],
+});
+
+export const finishBrowserSignIn = endpoint({
+  ...publicPage,
+  name: 'finishBrowserSignIn',
+  session: 'begins',
+  method: 'POST',
+  path: '/auth/sso/session',
+  summary: 'Finish the sign-in of this browser',
+  description:
+    'With what the provider sent, from the browser that began the sign-in. Returns a session, as a login does. Account, role and groups follow the provider.',
+  audit: 'auth:sso_sign_in',
+  effect: 'change',
+  body: object(browserAnswer),
+  raw: NONE,
+  output: Session,
+  errors: ['LOGIN_DENIED', 'QUOTA_EXCEEDED'],
+});
+
+export const readSignOut = endpoint({
+  ...common,
+  name: 'readSsoSignOut',
+  beforeEnrolment: true,
+  method: 'GET',
+  path: '/auth/sso/sign-out',
+  summary: 'Read where to sign out at the OpenID provider too',
+  description:
+    'For a session that began at a provider. Log out here with POST /auth/logout, then open `url` in the browser. This ends nothing itself.',
+  credentials: ['session'],
+  permission: NONE,
+  resource: NONE,
+  rate: 'read',
+  audit: 'auth:sso_sign_out',
+  effect: 'read',
+  status: 200,
+  output: object({
+    provider: nullable(Type.String(), 'The provider at which this session began; null if it began without one.'),
+    url: nullable(Type.String(), 'The page of the provider; null if it has none or cannot be reached.'),
+  }),
+  errors: [],
+});
+
+export const backchannelLogout = endpoint({
+  ...publicPage,
+  ...ofProvider,
+  name: 'backchannelLogout',
+  method: 'POST',
+  path: '/auth/sso/{provider}/backchannel-logout',
+  summary: 'End the sessions that began at an OpenID provider',
+  description:
+    'For the provider (OpenID Connect Back-Channel Logout 1.0). Sessions of the person that began at it end at once; others and tokens stay. Every refusal is 400. The body is JSON or a form.',
+  audit: 'auth:sso_backchannel_logout',
+  effect: 'change',
+  form: 'server',
+  query: object({ tenant: Type.Optional(tenantName) }),
+  // The standard requires that other fields are ignored, and that a missing token gets 400.
+  body: Type.Object(
+    {
+      logout_token: Type.Optional(
+        Type.String({
+          maxLength: TOKEN_LENGTH_MAX,
+          writeOnly: true,
+          description: 'Signed by the provider.',
+        }),
+      ),
+    },
+    { additionalProperties: true, examples: [{ logout_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln' }] },
+  ),
+  raw: NONE,
+  output: object({ sessions_ended: Type.Integer({ description: 'How many sessions ended.' }) }),
+  errors: [],
 });
 
 const deviceCode = Type.String({
@@ -389,6 +387,7 @@ export const startDevice = endpoint({
 export const pollDevice = endpoint({
   ...publicCall,
   name: 'pollDeviceLogin',
+  session: 'begins',
   method: 'POST',
   path: '/auth/device/token',
   summary: 'Ask whether the login of a command line is confirmed',
@@ -412,7 +411,7 @@ export const approveDevice = endpoint({
   path: '/auth/device/approve',
   summary: 'Confirm or refuse the login of a command line',
   description:
-    'With the code that it shows. The command line gets a session of yours, so confirm only a code that you requested yourself. Wrong codes are slowed down.',
+    'With the code that it shows. The command line gets a session of yours, so confirm only a code that you requested yourself. It gets none if this session ends first, or all your sessions do. A session that a device code opened cannot confirm another one. Wrong codes are slowed down.',
   credentials: ['session'],
   region: 'local',
   permission: NONE,

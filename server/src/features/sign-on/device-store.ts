@@ -22,7 +22,7 @@ export interface DeviceRow {
   expires_at: number;
 }
 
-type DeviceKey = Pick<DeviceRow, 'tenant_id' | 'device_hash'>;
+export type DeviceKey = Pick<DeviceRow, 'tenant_id' | 'device_hash'>;
 
 export async function insertDevice(tx: Tx, row: DeviceRow): Promise<void> {
   await tx.insertInto('device_codes').values(row).execute();

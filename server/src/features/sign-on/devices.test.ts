@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fromElsewhere, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import {
   addPerson,
@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 
 /** Command lines that a person confirms, and the providers of a tenant. */
 
@@ -96,6 +96,85 @@ onBothDatabases('device codes', (database) => {
     assert.ok(statuses.includes(429), `${statuses}`);
   });
 
+  describe('a confirmation ends', () => {
+    /** A command line that was confirmed and has not asked yet. */
+    const confirmed = async () => {
+      const tenant = await addTenant(service);
+      const person = await addPerson(service, { tenant });
+      const [session, other] = [await logIn(service, person), await logIn(service, person)];
+      const device = await startDevice(service);
+      await ok(approve(session, device.user_code));
+      const asPerson = (method: string, path: string, body?: object, token = session) =>
+        service.call(method, path, { token, ...(body !== undefined && { body }) });
+      const patch = (body: object) => asPerson('PATCH', `/v1/users/${person.id}`, body, tenant.owner.token);
+      return { person, session, other, device, asPerson, patch };
+    };
+    const changed = (password: string) => ({ current_password: password, new_password: 'another password by now' });
+    type Confirmed = Awaited<ReturnType<typeof confirmed>>;
+    const endings: [string, (made: Confirmed) => Promise<unknown>][] = [
+      ['with a logout', ({ asPerson }) => ok(asPerson('POST', '/auth/logout'), 204)],
+      [
+        'with the session that confirmed, ended from another one',
+        async ({ asPerson, session, other }) => {
+          const { credential } = await ok(asPerson('GET', '/auth/me', undefined, session));
+          await ok(asPerson('DELETE', `/auth/sessions/${credential.id}`, undefined, other));
+        },
+      ],
+      [
+        'with a new password that the same session sets',
+        ({ asPerson, person }) => ok(asPerson('POST', '/auth/password', changed(person.password)), 204),
+      ],
+      [
+        'with a new password that ends all tokens',
+        ({ asPerson, person, other }) =>
+          ok(asPerson('POST', '/auth/password', { ...changed(person.password), revoke_tokens: true }, other), 204),
+      ],
+      ['with a password that an admin sets', ({ patch }) => ok(patch({ password: 'one that an admin chose' }))],
+      [
+        'when the person is disabled, also once they are enabled again',
+        async ({ patch }) => {
+          await ok(patch({ status: 'disabled' }));
+          await ok(patch({ status: 'active' }));
+        },
+      ],
+    ];
+    for (const [how, end] of endings) {
+      test(how, async () => {
+        const made = await confirmed();
+        await end(made);
+        await refused(poll(service, made.device), 401, 'LOGIN_DENIED');
+      });
+    }
+
+    test('when the session that confirmed expires', async () => {
+      const person = await addPerson(service);
+      const session = await logIn(service, person);
+      service.clock.advance(12 * HOUR_MS - 5 * MINUTE_MS);
+      const device = await startDevice(service);
+      await ok(approve(session, device.user_code));
+      service.clock.advance(6 * MINUTE_MS);
+      await refused(poll(service, device), 401, 'LOGIN_DENIED');
+    });
+
+    test('not with other sessions of the person, nor with those of others', async () => {
+      const { device, asPerson, other } = await confirmed();
+      await ok(asPerson('POST', '/auth/logout', undefined, other), 204);
+      await ok(service.call('POST', '/auth/logout', { token: await logIn(service, await addPerson(service)) }), 204);
+      assert.equal((await ok(poll(service, device))).status, 'approved');
+    });
+  });
+
+  test('a session that a device code opened confirms no other one, but may refuse it', async () => {
+    const [first, second] = [await startDevice(service), await startDevice(service)];
+    await ok(approve(await logIn(service, await addPerson(service)), first.user_code));
+    const { token } = await ok(poll(service, first));
+    const refusal = await refused(approve(token, second.user_code), 403, 'INSUFFICIENT_PRIVILEGE');
+    assert.match(JSON.stringify(refusal), /opened by a device code/);
+    assert.equal((await ok(poll(service, second))).status, 'pending');
+    assert.deepEqual(await ok(approve(token, second.user_code, { approve: false })), { approved: false });
+    await refused(poll(service, second), 401, 'LOGIN_DENIED');
+  });
+
   test('a confirmation that somebody wrote into the database confirms nothing', async () => {
     const person = await addPerson(service);
     const [real, forged] = [await startDevice(service), await startDevice(service)];
@@ -125,14 +204,14 @@ onBothDatabases('providers', (database) => {
   const provider = (more: object = {}) => ({ name: 'okta', issuer: 'https://idp.example', client_id: 'c', ...more });
 
   test('are made, read, listed, changed and deleted, and never show their secret', async () => {
-    const { owner } = await addTenant(service);
+    const { owner, id } = await addTenant(service);
     const as = (method: string, path: string, body?: object) =>
       service.call(method, path, { token: owner.token, ...(body !== undefined && { body }) });
     const secret = 'a-client-secret-of-a-test';
     const made = await ok(as('POST', '/auth/sso/providers', provider({ client_secret: secret })), 201);
     assert.deepEqual(
       [made.has_client_secret, made.redirect_uri, made.scopes, made.default_role, made.required, made.enabled],
-      [true, `${service.url}/auth/sso/callback`, ['openid', 'email', 'profile'], null, false, true],
+      [true, `${service.url}/auth/sso/callback/${id}/okta`, ['openid', 'email', 'profile'], null, false, true],
     );
     await refused(as('POST', '/auth/sso/providers', provider()), 409, 'ALREADY_EXISTS');
     await ok(as('POST', '/auth/sso/providers', provider({ name: 'entra' })), 201);

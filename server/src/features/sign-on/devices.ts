@@ -8,11 +8,22 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
-import { beginTry, deviceSubjects, identify, issueSession, succeeded } from '../sessions/index.ts';
-import { insertToken } from '../tokens/index.ts';
-import { findUser, lockUser } from '../users/index.ts';
+import {
+  beginTry,
+  deviceSubjects,
+  identify,
+  issueSession,
+  NO_FACTOR,
+  signInReport,
+  succeeded,
+} from '../sessions/index.ts';
+import { insertToken, isCurrentGeneration, lockToken, type ProviderSession } from '../tokens/index.ts';
+import { findUser, lockUser, type UserRow } from '../users/index.ts';
+import { requireIdentity } from './accounts.ts';
 import type * as contract from './contract.ts';
 import * as store from './device-store.ts';
+import { wasEndedSince } from './sign-out.ts';
+import { lockProvider } from './store.ts';
 
 const PURPOSE = 'sign-on';
 const DEVICE_TTL_MS = 10 * MINUTE_MS;
@@ -23,7 +34,50 @@ const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LETTERS_COUNT = 8;
 
 /** Who confirmed a command line, or that somebody refused it. */
-type Decision = { approved: true; tenant_id: string; user_id: string } | { approved: false };
+type Decision = Approval | { approved: false };
+
+/** It ends with what it relies on: see `refuseRevoked`. */
+type Approval = {
+  approved: true;
+  tenant_id: string;
+  user_id: string;
+  /** The person's generation of sessions at the confirmation. */
+  session_generation: number;
+} & (
+  | {
+      by: 'sign_on';
+      /** Where and when the person signed in. */
+      begun: { provider: string; subject: string; session: string | null; at: number };
+      /** The identity with which they signed in. */
+      identity: string;
+    }
+  | { by: 'session'; approver_id: string }
+);
+
+export function confirmedBySignOn(
+  user: UserRow,
+  { provider, provider_subject, provider_session }: ProviderSession,
+  identityHash: Uint8Array,
+  at: number,
+): Approval {
+  const subject = Buffer.from(provider_subject).toString('base64url');
+  const session = provider_session === null ? null : Buffer.from(provider_session).toString('base64url');
+  const { tenant_id, user_id } = user;
+  const session_generation = sessionGeneration(user);
+  const begun = { provider, subject, session, at };
+  const identity = Buffer.from(identityHash).toString('base64url');
+  return { approved: true, tenant_id, user_id, session_generation, by: 'sign_on', begun, identity };
+}
+
+function providerSessionIn(approval: Approval): ProviderSession | null {
+  if (approval.by !== 'sign_on') return null;
+  const { begun } = approval;
+  return {
+    provider: begun.provider,
+    provider_subject: Buffer.from(begun.subject, 'base64url'),
+    provider_session: begun.session === null ? null : Buffer.from(begun.session, 'base64url'),
+  };
+}
 
 export async function start(
   ctx: Context,
@@ -31,19 +85,7 @@ export async function start(
 ): Promise<Output<typeof contract.startDevice>> {
   ctx.record.setResource('session');
   identify(ctx, undefined, '', '');
-  const deviceCode = DEVICE_CODE.create();
-  const userCode = newUserCode();
-  const row: store.DeviceRow = {
-    tenant_id: ctx.kernel.operatorTenantId,
-    device_hash: sha256(deviceCode),
-    user_code_hash: userCodeHash(userCode),
-    address: ctx.call.address,
-    state_hash: null,
-    sealed_decision: null,
-    polled_at: 0,
-    created_at: ctx.now,
-    expires_at: ctx.now + DEVICE_TTL_MS,
-  };
+  const { row, deviceCode, userCode } = newDevice(ctx);
   return ctx.change(async (tx) => {
     await store.insertDevice(tx, row);
     return {
@@ -54,6 +96,24 @@ export async function start(
       interval: POLL_INTERVAL_MS / SECOND_MS,
     };
   });
+}
+
+/** A row that waits for a sign-in, with the codes of which it has digests. */
+export function newDevice({ kernel, call, now }: Context) {
+  const deviceCode = DEVICE_CODE.create();
+  const userCode = newUserCode();
+  const row: store.DeviceRow = {
+    tenant_id: kernel.operatorTenantId,
+    device_hash: sha256(deviceCode),
+    user_code_hash: userCodeHash(userCode),
+    address: call.address,
+    state_hash: null,
+    sealed_decision: null,
+    polled_at: 0,
+    created_at: now,
+    expires_at: now + DEVICE_TTL_MS,
+  };
+  return { row, deviceCode, userCode };
 }
 
 /** The code is not part of the address: whoever opens a link must have seen the code on their own command line. */
@@ -113,41 +173,86 @@ async function session(
   ctx: Context,
   row: store.DeviceRow,
   sealedDecision: Uint8Array,
-  { tenant_id, user_id }: Extract<Decision, { approved: true }>,
+  approval: Approval,
 ): Promise<Output<typeof contract.pollDevice>> {
+  const { tenant_id, user_id } = approval;
+  const provider = providerSessionIn(approval);
   const { read } = ctx.database;
   const [tenant, user] = [await findTenant(read, tenant_id), await findUser(read, tenant_id, user_id)];
   identify(ctx, tenant, user?.user_id ?? '', user?.email ?? '');
   if (tenant === undefined || user === undefined) throw denied('the user or tenant was deleted');
-  const issued = await issueSession(ctx, user, false);
+  const report = await signInReport(ctx, user);
+  // Also if the person signed in at a provider: whoever polls need not be whoever signed in, so it proves no fresh sign-in.
+  const method = 'device';
+  const issued = await issueSession(ctx, user, { method, provider });
   ctx.record.describe({ token: issued.row.token_id });
   return ctx.change(async (tx) => {
+    if (provider !== null && approval.by === 'sign_on') {
+      await lockProvider(tx, { tenant_id, name: provider.provider });
+      if (await wasEndedSince(tx, tenant_id, provider, approval.begun.at))
+        throw denied('the provider ended the sign-in');
+    }
     const locked = await store.lockDevice(tx, row);
     const isSame = locked?.sealed_decision != null && Buffer.from(sealedDecision).equals(locked.sealed_decision);
     if (!isSame) throw denied('the device code was used concurrently');
     await store.deleteDevice(tx, row);
     const current = await lockUser(tx, tenant_id, user_id);
     if (current?.status !== 'active') throw denied('the user is disabled');
+    await refuseRevoked(tx, approval, current, ctx.now);
+    if (approval.by === 'sign_on') await requireIdentity(tx, current, Buffer.from(approval.identity, 'base64url'));
     if (!(await lockAndCheckActive(tx, tenant_id))) throw denied('the tenant is suspended');
     await insertToken(tx, issued.row, current);
+    await report(tx, current, { method, shown: NO_FACTOR });
     return { status: 'approved', token: issued.token, expires_at: timestamp(issued.row.expires_at) };
   });
 }
 
+/**
+ * Whatever ended the sessions of the person since the confirmation, or the one that confirmed, also ended what it confirmed. The caller has locked the
+ * person's row.
+ */
+async function refuseRevoked(tx: Tx, approval: Approval, user: UserRow, now: number): Promise<void> {
+  if (approval.session_generation !== sessionGeneration(user)) throw denied('the sessions of the user were ended');
+  if (approval.by !== 'session') return;
+  const approver = await lockToken(tx, approval.tenant_id, approval.approver_id);
+  const isOpen = approver?.revoked_at === null && approver.expires_at > now && isCurrentGeneration(approver, user);
+  if (!isOpen) throw denied('the session that confirmed it has ended');
+}
+
+function sessionGeneration({ session_generation }: UserRow): number {
+  return session_generation ?? 0;
+}
+
 export async function approve(ctx: Context, body: Body<typeof contract.approveDevice>): Promise<{ approved: boolean }> {
   const approved = body.approve ?? true;
-  const { id: user_id } = ctx.principal;
+  const { id: user_id, credentialId: approver_id } = ctx.principal;
+  if (approved) refuseUnlessSignedIn(ctx);
   const subjects = deviceSubjects(user_id, ctx.call.address);
   const row = await guessed(ctx, subjects, body.user_code);
   if (row === undefined) throw notFound('device code');
   ctx.record.describe({ approved, address: row.address });
-  const decision: Decision = approved ? { approved, tenant_id: ctx.tenantId, user_id } : { approved };
+  const user = await findUser(ctx.database.read, ctx.tenantId, user_id);
+  if (user === undefined) throw denied('the user was deleted');
+  const session_generation = sessionGeneration(user);
+  const decision: Decision = approved
+    ? { approved, tenant_id: ctx.tenantId, user_id, session_generation, by: 'session', approver_id }
+    : { approved };
   const sealed_decision = await sealedFor(ctx.kernel, row, decision);
   return ctx.change(async (tx) => {
     if (!isWaiting(await store.lockDevice(tx, row), ctx.now)) throw notFound('device code');
     await store.updateDevice(tx, row, { sealed_decision, state_hash: null });
     return { approved };
   });
+}
+
+/** Otherwise a stolen session that a device code opened could go on for ever, each one confirming the next. */
+function refuseUnlessSignedIn({ principal }: Context): void {
+  if (principal.signedInAt !== null) return;
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'This session was opened by a device code, so it cannot confirm another one: log in, and confirm it with that session.',
+    { auditReason: 'the session was opened by a device code' },
+  );
 }
 
 /** Finds a command line that still waits. Every attempt counts as wrong until the code turns out to be right. */

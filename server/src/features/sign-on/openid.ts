@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 import { type HttpClient, OutgoingFailure } from '../../kernel/outbound/http-client.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { CALLBACK_PATH, clientSecretOf } from './providers.ts';
+import { clientSecretOf, redirectUri, signedOutUri } from './providers.ts';
 import type { ProviderRow } from './store.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024;
@@ -32,22 +32,40 @@ export function newChallenge(): Challenge {
 
 export async function authorizationUrl(kernel: Kernel, provider: ProviderRow, challenge: Challenge): Promise<URL> {
   const configuration = await discovered(kernel, provider);
-  const url = client.buildAuthorizationUrl(configuration, {
-    redirect_uri: redirectUri(kernel),
+  const parameters = {
+    redirect_uri: redirectUri(kernel, provider),
     response_type: 'code',
     scope: (JSON.parse(provider.scopes) as string[]).join(' '),
     state: challenge.state,
     nonce: challenge.nonce,
     code_challenge: await client.calculatePKCECodeChallenge(challenge.verifier),
     code_challenge_method: 'S256',
-  });
-  // A person's browser goes there, so it is no less protected than the issuer, and no other kind of address.
-  const isSafe = url.protocol === 'https:' || url.protocol === new URL(provider.issuer).protocol;
-  if (!isSafe) throw new ProviderFailure('the authorization endpoint is not https');
+  };
+  const url = await reported(async () => client.buildAuthorizationUrl(configuration, parameters));
+  return safeUrl(url, provider, 'the authorization endpoint');
+}
+
+/** Where a person ends their session at the provider (OpenID Connect RP-Initiated Logout 1.0); null if it has no such page. */
+export async function endSessionUrl(kernel: Kernel, provider: ProviderRow): Promise<URL | null> {
+  const configuration = await discovered(kernel, provider);
+  if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
+  // Without an id_token, which would have to be stored, the provider may ask the person whether they mean it.
+  const parameters = { post_logout_redirect_uri: signedOutUri(kernel) };
+  const url = await reported(async () => client.buildEndSessionUrl(configuration, parameters));
+  return safeUrl(url, provider, 'the end session endpoint');
+}
+
+/** A person's browser goes there, so it is no less protected than the issuer, and no other kind of address. */
+function safeUrl(url: URL, { issuer }: ProviderRow, what: string): URL {
+  const isSafe = url.protocol === 'https:' || url.protocol === new URL(issuer).protocol;
+  if (!isSafe) throw new ProviderFailure(`${what} is not https`);
   return url;
 }
 
-/** Exchanges the code, and returns the claims of an id_token whose issuer, audience, nonce, time and signature were verified. */
+/**
+ * Exchanges the code, and returns the claims of an id_token whose issuer, audience, nonce, time and signature were verified. The library compares
+ * `iss` of the answer with the issuer, and requires it of a provider that says that it sends it (RFC 9207).
+ */
 export async function verifiedClaims(
   kernel: Kernel,
   provider: ProviderRow,
@@ -55,9 +73,9 @@ export async function verifiedClaims(
   { code, state, iss }: { code: string; state: string; iss?: string | undefined },
 ): Promise<Claims> {
   const configuration = await discovered(kernel, provider);
-  const answer = new URL(redirectUri(kernel));
+  const answer = new URL(redirectUri(kernel, provider));
   answer.search = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }) }).toString();
-  const tokens = await reported(
+  const tokens = await reported(() =>
     client.authorizationCodeGrant(configuration, answer, {
       expectedState: challenge.state,
       expectedNonce: challenge.nonce,
@@ -70,19 +88,15 @@ export async function verifiedClaims(
   const isComplete = ['email', provider.groups_claim].every((name) => claims[name] !== undefined);
   if (isComplete || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
   // Many providers leave these out of the id_token. The library refuses an answer about another subject.
-  const more = await reported(client.fetchUserInfo(configuration, tokens.access_token, claims.sub));
+  const more = await reported(() => client.fetchUserInfo(configuration, tokens.access_token, claims.sub));
   return { ...more, ...claims };
-}
-
-function redirectUri({ addresses }: Kernel): string {
-  return `${addresses.baseUrl}${CALLBACK_PATH}`;
 }
 
 /** Discovered for each sign-in, so that new keys and addresses of the provider count at once. */
 async function discovered(kernel: Kernel, provider: ProviderRow): Promise<client.Configuration> {
   const secret = await clientSecretOf(kernel, provider);
   const authentication = secret === null ? client.None() : client.ClientSecretBasic(secret);
-  return reported(
+  return reported(() =>
     client.discovery(new URL(provider.issuer), provider.client_id, {}, authentication, {
       [client.customFetch]: guardedFetch(kernel.http, provider.tenant_id),
       // Plain http is refused by the guarded client, except to private hosts that the operator allowed. Signatures are verified even over TLS.
@@ -113,9 +127,9 @@ function guardedFetch(http: HttpClient, owner: string): client.CustomFetch {
 }
 
 /** Keeps only the code of an error: messages of the library may quote what the provider sent. */
-async function reported<T>(work: Promise<T>): Promise<T> {
+async function reported<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work;
+    return await work();
   } catch (error) {
     const failure = outgoingFailureIn(error);
     if (failure !== null) throw new ProviderFailure(failure.message);

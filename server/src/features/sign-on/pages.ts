@@ -43,16 +43,37 @@ export function onwardPage(url: URL): string {
   );
 }
 
+/** What the provider sent with the browser. */
+interface Answer {
+  code: string;
+  state: string;
+  iss?: string | undefined;
+}
+
+/** Back to the console, which finishes the sign-in. What the provider sent is in the part of the address that browsers keep to themselves. */
+export function returnPage(
+  to: 'signed-on' | 'linked',
+  { code, state, iss, redirect_uri }: Answer & { redirect_uri: string },
+): string {
+  const query = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }), redirect_uri });
+  const address = escaped(`/#/${to}?${query}`);
+  return page(
+    to === 'linked' ? 'Your account is being linked' : 'You are being signed in',
+    `<p><a href="${address}">Continue to the console</a></p>`,
+    `<meta http-equiv="refresh" content="0;url=${address}">`,
+  );
+}
+
 export function confirmPage(
   device: { userCode: string; address: string },
-  answer: { code: string; state: string; iss?: string | undefined },
+  { code, state, iss }: Answer,
+  callback: string,
 ): string {
-  const { code, state, iss } = answer;
   return page(
     'Is this your command line?',
     `<p>It shows the code <strong>${escaped(device.userCode)}</strong> and was started from the address ${escaped(device.address)}.</p>
 <p>It will be able to do everything that you may do. If you did not start it yourself, close this page.</p>
-<form method="post" action="/auth/sso/callback">
+<form method="post" action="${escaped(callback)}">
 ${hiddenField('code', code)}${hiddenField('state', state)}${iss === undefined ? '' : hiddenField('iss', iss)}<p><button>Yes, sign it in</button></p>
 </form>`,
   );

@@ -2,6 +2,7 @@ import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Removal } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
@@ -9,26 +10,19 @@ import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../k
 import { lockCounter } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findGroupByIdOrName } from '../groups/index.ts';
 import type * as contract from './contract.ts';
-import {
-  GROUPS_CLAIM_DEFAULT,
-  type MappedRole,
-  PROVIDERS_MAX,
-  readProvider,
-  SCOPES_DEFAULT,
-  type SsoProvider,
-} from './contract.ts';
+import { readProvider } from './contract.ts';
+import { GROUPS_CLAIM_DEFAULT, type MappedRole, PROVIDERS_MAX, SCOPES_DEFAULT, type SsoProvider } from './schemas.ts';
 import * as store from './store.ts';
 
 const PURPOSE = 'sign-on';
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
 /** These are other addresses under /auth/sso. */
-const TAKEN_NAMES = ['providers', 'callback'];
+const TAKEN_NAMES = ['providers', 'callback', 'session', 'sign-out'];
 /** An admin may read the contents of every vault. */
 const EVERY_VAULT = () => true;
-
-export const CALLBACK_PATH = '/auth/sso/callback';
 
 type Fields = Partial<Omit<Body<typeof contract.updateProvider>, 'client_secret'>>;
 
@@ -55,6 +49,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createProv
     created_by: ctx.principal.id,
     created_at: ctx.now,
     updated_at: ctx.now,
+    subject_claim: body.subject_claim ?? 'sub',
   };
   ctx.record.describe(described(row));
   return ctx.change(async (tx) => {
@@ -117,28 +112,37 @@ export async function update(
     };
     ctx.record.describe({ ...described(changed), changed: Object.keys(body) });
     await store.updateProvider(tx, changed);
+    // SCIM tokens are for the people of one issuer.
+    if (isElsewhere) await raiseEpoch(tx, ctx.tenantId);
     const after = { ...described(changed), has_new_secret: sealed_secret !== undefined };
     const differences = [{ what: `sign-on provider ${name}`, before: described(row), after }];
-    await ctx.needsApproval(tx, { basis: { revision: row.revision }, differences });
+    await ctx.needsApproval(tx, { basis: store.stateOf(row), differences });
     return toWire(ctx, changed);
   });
 }
 
-export async function remove(ctx: Context, name: string): Promise<Deleted> {
+declare module '../../kernel/platform/wiring.ts' {
+  interface Removals {
+    signOnProvider(tx: Tx, tenantId: string, name: string): Promise<void>;
+  }
+}
+
+export async function remove(ctx: Context, removed: Removal<'signOnProvider'>, name: string): Promise<Deleted> {
   ctx.access.requireUnrestricted();
   const known = await existing(ctx, name);
   return ctx.change(async (tx) => {
     const row = await store.lockProvider(tx, known);
     if (row === undefined) throw notFound('provider');
     ctx.record.describe(described(row));
+    await removed(tx, ctx.tenantId, name);
     await store.deleteProvider(tx, row);
     const differences = [{ what: `sign-on provider ${name}`, before: described(row), after: null }];
-    await ctx.needsApproval(tx, { basis: { revision: row.revision }, differences });
+    await ctx.needsApproval(tx, { basis: store.stateOf(row), differences });
     return DELETED;
   });
 }
 
-/** Whether people of the tenant, owners excepted, can log in only with a provider. */
+/** Whether people of the tenant can log in only with a provider, except those who are exempt. */
 export async function requiresSignOn(db: Reader, tenantId: string): Promise<boolean> {
   return (await store.providersOf(db, tenantId)).some(({ enabled, required }) => enabled === 1 && required === 1);
 }
@@ -217,6 +221,7 @@ function described(row: store.ProviderRow) {
     issuer: row.issuer,
     client_id: row.client_id,
     scopes: JSON.parse(row.scopes) as string[],
+    subject_claim: row.subject_claim ?? 'sub',
     groups_claim: row.groups_claim,
     role_mapping: JSON.parse(row.role_mapping) as Record<string, MappedRole>,
     group_mapping: JSON.parse(row.group_mapping) as Record<string, string>,
@@ -226,11 +231,36 @@ function described(row: store.ProviderRow) {
   };
 }
 
-function toWire({ kernel }: Context, row: store.ProviderRow): SsoProvider {
+/**
+ * Where the provider sends a person back. No two providers share it, in all tenants: a provider that leads people on to another one gets no code of
+ * that one, because such an answer comes in at another address than the sign-in was begun for (RFC 9700, 4.4.2).
+ */
+export function redirectUri({ addresses }: Kernel, key: store.ProviderKey): string {
+  return `${addresses.baseUrl}${callbackPath(key)}`;
+}
+
+export function callbackPath({ tenant_id, name }: store.ProviderKey): string {
+  return `/auth/sso/callback/${encodeURIComponent(tenant_id)}/${encodeURIComponent(name)}`;
+}
+
+/** Where the provider sends a person who signed out there. */
+export function signedOutUri({ addresses }: Kernel): string {
+  return `${addresses.baseUrl}/`;
+}
+
+function backchannelLogoutUri({ kernel, principal }: Context, name: string): string {
+  const query = `?tenant=${encodeURIComponent(principal.tenantName)}`;
+  return `${kernel.addresses.baseUrl}/auth/sso/${encodeURIComponent(name)}/backchannel-logout${query}`;
+}
+
+function toWire(ctx: Context, row: store.ProviderRow): SsoProvider {
+  const { kernel } = ctx;
   return {
     ...described(row),
     has_client_secret: row.sealed_secret !== null,
-    redirect_uri: `${kernel.addresses.baseUrl}${CALLBACK_PATH}`,
+    redirect_uri: redirectUri(kernel, row),
+    post_logout_redirect_uri: signedOutUri(kernel),
+    backchannel_logout_uri: backchannelLogoutUri(ctx, row.name),
     created_by: row.created_by,
     created_at: timestamp(row.created_at),
     updated_at: timestamp(row.updated_at),

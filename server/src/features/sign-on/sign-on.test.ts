@@ -32,7 +32,7 @@ onBothDatabases('sign-on', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });
-    await idp.register(`${service.url}/auth/sso/callback`);
+    await idp.register(service.url);
   });
   after(() => service.close());
   beforeEach(() => {
@@ -143,6 +143,32 @@ onBothDatabases('sign-on', (database) => {
       await sessionOf(tenant);
     });
 
+    test('whose groups give no role any more loses the role and the mapped groups, and is refused', async () => {
+      const tenant = await addTenant(service);
+      const { token } = tenant.owner;
+      const group = await ok(service.call('POST', '/v1/groups', { token, body: { name: 'deployers' } }), 201);
+      const mapping = { default_role: null, role_mapping: { Admins: 'admin' }, group_mapping: { Ops: 'deployers' } };
+      await ok(service.call('POST', '/auth/sso/providers', { token, body: fields(mapping) }), 201);
+      idp.account = { ...idp.account, groups: ['Admins', 'Ops'] };
+      const session = await sessionOf(tenant);
+      assert.equal((await me(session)).user.role, 'admin');
+      idp.account = { ...idp.account, groups: [] };
+      assert.match(await reasonOf(tenant, (await signIn(tenant)).answer), /no role/);
+      const { user } = await me(session);
+      assert.equal(user.role, 'member');
+      await refused(service.call('GET', '/v1/users', { token: session }), 403, 'INSUFFICIENT_PRIVILEGE');
+      assert.deepEqual((await ok(service.call('GET', `/v1/groups/${group.id}/members`, { token }))).members, []);
+      const { entries } = await ok(service.call('GET', '/v1/audit?action=auth:sso_role_removed', { token }));
+      assert.deepEqual(
+        entries.map(({ resource, details }: Answer['body']) => [resource, details.former_role, details.left]),
+        [[`user/${user.id}`, 'admin', ['deployers']]],
+      );
+      await ok(service.call('PATCH', `/v1/users/${user.id}`, { token, body: { role: 'owner' } }));
+      assert.match(await reasonOf(tenant, (await signIn(tenant)).answer), /no role/);
+      assert.equal((await me(session)).user.role, 'owner', 'an owner stays an owner');
+      assert.equal((await ok(service.call('GET', '/v1/audit/verify', { token }))).valid, true);
+    });
+
     test('who was disabled stays out, also between the confirmation and the poll', async () => {
       const tenant = await addProvider();
       const { user } = await me(await sessionOf(tenant));
@@ -167,8 +193,11 @@ onBothDatabases('sign-on', (database) => {
 
     test('needs an e-mail address that the provider does not call unverified', async () => {
       const tenant = await addProvider();
-      idp.account = { ...idp.account, email_verified: false };
-      assert.match(await reasonOf(tenant, (await signIn(tenant)).answer), /no verified e-mail/);
+      for (const email_verified of [false, 'false', '', 0, null, 'yes', 1, ['true'], {}]) {
+        idp.account = { ...idp.account, email_verified };
+        const { answer } = await signIn(tenant);
+        assert.match(await reasonOf(tenant, answer), /no verified e-mail/, JSON.stringify(email_verified));
+      }
     });
 
     test('signs in after the provider rotated its keys', async () => {
@@ -187,7 +216,7 @@ onBothDatabases('sign-on', (database) => {
       const callback = await idp.signIn(authorizationUrl);
       assert.equal((await finish(service, callback, cookie)).status, 200);
       const { code = '', state = '', iss = '' } = Object.fromEntries(new URL(callback).searchParams);
-      const again = await sendForm(service, '/auth/sso/callback', { code, state, iss }, { cookie });
+      const again = await sendForm(service, new URL(callback).pathname, { code, state, iss }, { cookie });
       assert.match(await reasonOf(tenant, again), /state was used/);
       // The same code in another sign-in, with its own state.
       const other = await startDevice(service);
@@ -195,7 +224,7 @@ onBothDatabases('sign-on', (database) => {
       const fresh = new URL(next.authorizationUrl).searchParams.get('state') ?? '';
       const replayed = await sendForm(
         service,
-        '/auth/sso/callback',
+        new URL(callback).pathname,
         { code, state: fresh, iss },
         { cookie: next.cookie },
       );
@@ -206,8 +235,9 @@ onBothDatabases('sign-on', (database) => {
     test('two that finish the same sign-in at once: one does', async () => {
       const tenant = await addProvider();
       const { cookie, authorizationUrl } = await begin(service, 'idp', await startDevice(service), tenant.name);
-      const answer = Object.fromEntries(new URL(await idp.signIn(authorizationUrl)).searchParams);
-      const both = [1, 2, 3].map(() => sendForm(service, '/auth/sso/callback', answer, { cookie }));
+      const { pathname, searchParams } = new URL(await idp.signIn(authorizationUrl));
+      const answer = Object.fromEntries(searchParams);
+      const both = [1, 2, 3].map(() => sendForm(service, pathname, answer, { cookie }));
       assert.deepEqual((await Promise.all(both)).map(({ status }) => status).sort(), [200, 401, 401]);
     });
 
@@ -224,7 +254,7 @@ onBothDatabases('sign-on', (database) => {
       await denied(await finish(service, callback, `${theirs.cookie.slice(0, -4)}AAAA`));
       await denied(await finish(service, callback, `${theirs.cookie}; ${mine.cookie}`));
       const { code = '', state = '' } = Object.fromEntries(new URL(callback).searchParams);
-      await denied(await sendForm(service, '/auth/sso/callback', { code, state }, { cookie: mine.cookie }));
+      await denied(await sendForm(service, new URL(callback).pathname, { code, state }, { cookie: mine.cookie }));
       service.clock.advance(10 * MINUTE_MS + 1);
       await denied(await finish(service, callback, theirs.cookie));
     });
@@ -256,6 +286,17 @@ onBothDatabases('sign-on', (database) => {
       const second = await idp.signIn(two.authorizationUrl);
       await change(tenant, { default_role: 'auditor' });
       assert.match(await reasonOf(tenant, await finish(service, second, two.cookie)), /changed meanwhile/);
+    });
+
+    test('a command line after the sessions of its person were ended', async () => {
+      const tenant = await addProvider();
+      const { user } = await me(await sessionOf(tenant));
+      const { device } = await signIn(tenant);
+      for (const status of ['disabled', 'active']) {
+        await ok(service.call('PATCH', `/v1/users/${user.id}`, { token: tenant.owner.token, body: { status } }));
+      }
+      await refused(poll(service, device), 401, 'LOGIN_DENIED');
+      await sessionOf(tenant);
     });
 
     test('the provider of another tenant', async () => {
@@ -296,7 +337,7 @@ onBothDatabases('sign-on', (database) => {
       forger.instead.set('/.well-known/openid-configuration', (_, response) => json(response, discovery));
       const device = await startDevice(service);
       const { cookie, authorizationUrl } = await begin(service, 'idp', device, tenant.name);
-      const { nonce, state = '' } = Object.fromEntries(new URL(authorizationUrl).searchParams);
+      const { nonce, state = '', redirect_uri = '' } = Object.fromEntries(new URL(authorizationUrl).searchParams);
       const all = {
         iss: forger.url,
         aud: 'coffer',
@@ -313,7 +354,7 @@ onBothDatabases('sign-on', (database) => {
         json(response, { access_token: 'x', token_type: 'Bearer', expires_in: 60, id_token }),
       );
       const form = { code: 'c', state, iss: more.iss ?? forger.url };
-      return { tenant, device, answer: await sendForm(service, '/auth/sso/callback', form, { cookie }) };
+      return { tenant, device, answer: await sendForm(service, new URL(redirect_uri).pathname, form, { cookie }) };
     };
 
     test('is believed if everything is right', async () => {
@@ -361,6 +402,23 @@ onBothDatabases('sign-on', (database) => {
     const { answer } = await begin(service, 'idp', await startDevice(service), (await addProvider()).name);
     const flags = answer.headers.get('set-cookie') ?? '';
     assert.match(flags, /^__Host-coffer-sso=[\w-]+; Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=600$/);
+  });
+
+  test('a browser gets a page for an error, and others get JSON', async () => {
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const call = (headers: object) =>
+      fetch(`${service.url}/auth/sso/callback/t/idp?code=c&state=s`, { headers: { ...fromElsewhere(), ...headers } });
+    const page = await call({ accept });
+    const text = await page.text();
+    assert.deepEqual([page.status, page.headers.get('content-type')], [401, 'text/html; charset=utf-8']);
+    assert.match(text, /<h1>This did not work<\/h1>[\s\S]*start it again from your command line/);
+    assert.ok(text.includes(page.headers.get('x-request-id') ?? 'none'));
+    assert.ok(!/<script|style=/i.test(text));
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    const json = await call({});
+    assert.equal(((await json.json()) as Answer['body']).error.code, 'LOGIN_DENIED');
+    const api = await fetch(`${service.url}/auth/sso/providers`, { headers: { ...fromElsewhere(), accept } });
+    assert.match(api.headers.get('content-type') ?? '', /^application\/json/, 'only where pages are served');
   });
 
   test('with required, passwords are for owners only', async () => {

@@ -32,7 +32,24 @@ export interface ProviderRow {
   created_by: string;
   created_at: number;
   updated_at: number;
+  /** The claim that says who somebody is, and equals externalId in SCIM; null for providers from before it could be chosen, which means sub. */
+  subject_claim: SubjectClaim | null;
 }
+
+/**
+ * Tells a provider from every other state it had, and from another one that was added under its name later: each begins with revision 1, and a clock
+ * may have been set back in between.
+ */
+export function stateOf({ issuer, created_at, revision }: ProviderRow) {
+  return { issuer, created_at, revision };
+}
+
+export function isSameState(one: ReturnType<typeof stateOf>, other: ReturnType<typeof stateOf>): boolean {
+  return one.issuer === other.issuer && one.created_at === other.created_at && one.revision === other.revision;
+}
+
+/** `oid` is what Entra calls the id of a person in its directory; its `sub` differs for each application. */
+export type SubjectClaim = 'sub' | 'oid';
 
 /** Which account a subject of an issuer has. It outlives the provider, so that a provider that is added again finds its people. */
 export interface IdentityRow {
@@ -62,6 +79,7 @@ export const SSO_PROVIDERS = new AuthenticatedTable<'sso_providers', ProviderRow
     'created_at',
     'updated_at',
   ],
+  appended: ['subject_claim'],
 });
 
 export const SSO_IDENTITIES = new AuthenticatedTable<'sso_identities', IdentityRow>('sso_identities', {
@@ -130,9 +148,12 @@ export async function deleteProvider(tx: Tx, key: ProviderKey): Promise<void> {
 }
 
 /** Issuer and subject have no bound that an index of every database accepts, so their hash is the key. */
-export function identityHash(issuer: string, subject: string): Buffer {
-  return sha256(JSON.stringify([issuer, subject]));
+export function identityHash({ issuer, subject_claim }: Issuing, subject: string): Buffer {
+  // Values of two claims are told apart, even if they are equal.
+  const claim = subject_claim ?? 'sub';
+  return sha256(JSON.stringify(claim === 'sub' ? [issuer, subject] : [issuer, subject, claim]));
 }
+type Issuing = Pick<ProviderRow, 'issuer' | 'subject_claim'>;
 
 export async function findIdentity(db: Reader, tenantId: string, hash: Uint8Array): Promise<IdentityRow | undefined> {
   const query = db
@@ -143,8 +164,37 @@ export async function findIdentity(db: Reader, tenantId: string, hash: Uint8Arra
   return SSO_IDENTITIES.checked(db, await query.executeTakeFirst());
 }
 
+/** A forged or damaged row also counts: it refuses and never allows. */
+export async function hasIdentity(db: Reader, tenantId: string, userId: string): Promise<boolean> {
+  const query = db.selectFrom('sso_identities').select('user_id').where('tenant_id', '=', tenantId);
+  return (await query.where('user_id', '=', userId).limit(1).executeTakeFirst()) !== undefined;
+}
+
+export async function identitiesOf(db: Reader, tenantId: string, userId: string): Promise<IdentityRow[]> {
+  const query = db.selectFrom('sso_identities').selectAll().where('tenant_id', '=', tenantId);
+  return SSO_IDENTITIES.checkedAll(db, await query.where('user_id', '=', userId).execute());
+}
+
+export async function identitiesOfUsers(
+  db: Reader,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<IdentityRow[]> {
+  const query = db.selectFrom('sso_identities').selectAll().where('tenant_id', '=', tenantId);
+  return SSO_IDENTITIES.checkedAll(db, await query.where('user_id', 'in', userIds).execute());
+}
+
+/** Whether it is the identity that somebody has at this provider, or at another one of the same issuer and claim. */
+export function isOfProvider(provider: Issuing, { subject, identity_hash }: IdentityRow): boolean {
+  return identityHash(provider, subject).equals(identity_hash);
+}
+
 export async function insertIdentity(tx: Tx, row: IdentityRow): Promise<void> {
   await SSO_IDENTITIES.insert(tx, row);
+}
+
+export async function deleteIdentity(tx: Tx, tenantId: string, hash: Uint8Array): Promise<void> {
+  await SSO_IDENTITIES.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, identity_hash: hash }));
 }
 
 export async function deleteIdentitiesOf(tx: Tx, tenantId: string, userId: string): Promise<void> {

@@ -19,7 +19,7 @@ import type { Principal } from '../../kernel/request/principal.ts';
 import { ForeignCaller } from '../../kernel/request/region-gate.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
-import { factorTrustedFrom } from '../mfa/index.ts';
+import { hasFactor, shownFactorTrustedFrom } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
@@ -29,10 +29,12 @@ declare module '../../kernel/platform/wiring.ts' {
   interface Ports {
     /** One for each kind of token that machines have. */
     machineTokenResolvers(): readonly TokenResolver[];
+    /** For tokens that are no JWT: whatever starts with the prefix belongs to the feature that issues them. */
+    opaqueTokenResolver(): OpaqueTokenResolver;
   }
 }
 
-type BearerPorts = Pick<Ports, 'machineTokenResolvers'>;
+type BearerPorts = Pick<Ports, 'machineTokenResolvers' | 'opaqueTokenResolver'>;
 
 const BEARER = 'Bearer ';
 /** For tokens bound to a key (RFC 9449): each request must prove possession of the key. */
@@ -52,7 +54,9 @@ export class BearerScheme implements CredentialScheme {
     this.#ports = ports;
   }
 
-  detect({ headers: { authorization } }: Call): string | null {
+  detect({ headers: { authorization }, session }: Call): string | null {
+    if (session !== undefined && authorization !== undefined) throw invalidToken('two credentials were sent');
+    if (session !== undefined) return session;
     if (authorization === undefined) return null;
     if (authorization.length > TOKEN_LENGTH_MAX) throw invalidToken('the token is too long');
     const space = authorization.indexOf(' ') + 1;
@@ -90,6 +94,8 @@ export class BearerScheme implements CredentialScheme {
 
   async #resolveText(credential: string, view: View): Promise<ResolvedToken> {
     if (!TOKEN_FORM.test(credential)) throw invalidToken('the token is malformed');
+    const opaque = this.#ports.opaqueTokenResolver();
+    if (credential.startsWith(opaque.prefix)) return opaque.resolve(credential, view);
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
     const { jti, sub, tid, kind } = verified?.claims ?? {};
@@ -128,6 +134,7 @@ export class BearerScheme implements CredentialScheme {
       credentialId: jti,
       tokenRates: JSON.parse(token.rate_overrides) as RateOverrides,
       ceilings: ceilingsOf(token).map(compileCeiling),
+      signedInAt: signedInAt(token),
       mfaAt: token.mfa_at,
       ...(await secondFactorOf(db, tenant, user, token)),
       expiresAt: token.expires_at,
@@ -153,6 +160,20 @@ export interface TokenResolver {
 }
 
 /**
+ * A session that a device code opened is no fresh sign-in. If another session confirmed it, whoever stole that one could make a fresh one with it; and
+ * whoever talked a person into signing in at their provider with a code would have one of theirs.
+ */
+function signedInAt({ kind, method, created_at }: TokenRow): number | null {
+  return kind === 'session' && method !== 'device' ? created_at : null;
+}
+
+/** Resolves tokens that are looked up by their hash. Every check is up to the resolver. */
+export interface OpaqueTokenResolver {
+  readonly prefix: string;
+  resolve(text: string, view: View): Promise<ResolvedToken>;
+}
+
+/**
  * The state of the second factor behind a token. If the tenant requires one, a session must have been opened with it, and the owner of a personal
  * access token must have one.
  */
@@ -160,13 +181,14 @@ async function secondFactorOf(
   db: Reader,
   { require_mfa }: TenantRow,
   { tenant_id, user_id }: UserRow,
-  { kind, mfa_at }: TokenRow,
+  token: TokenRow,
 ): Promise<Pick<Principal, 'factorTrustedFrom' | 'mustEnrol'>> {
   const isRequired = require_mfa === 1;
-  if (mfa_at === null && !isRequired) return { factorTrustedFrom: null, mustEnrol: false };
-  const trustedFrom = await factorTrustedFrom(db, tenant_id, user_id);
-  const isBehind = kind === 'session' ? mfa_at !== null : trustedFrom !== null;
-  return { factorTrustedFrom: mfa_at === null ? null : trustedFrom, mustEnrol: isRequired && !isBehind };
+  const isShown = token.mfa_at !== null;
+  const trustedFrom = isShown ? await shownFactorTrustedFrom(db, tenant_id, user_id, token) : null;
+  if (!isRequired) return { factorTrustedFrom: trustedFrom, mustEnrol: false };
+  const isBehind = token.kind === 'session' ? isShown : await hasFactor(db, tenant_id, user_id);
+  return { factorTrustedFrom: trustedFrom, mustEnrol: !isBehind };
 }
 
 type OfCredential =
@@ -174,6 +196,7 @@ type OfCredential =
   | 'credentialId'
   | 'tokenRates'
   | 'ceilings'
+  | 'signedInAt'
   | 'mfaAt'
   | 'factorTrustedFrom'
   | 'mustEnrol'

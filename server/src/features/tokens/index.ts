@@ -12,16 +12,33 @@ import * as contract from './contract.ts';
 import * as tokens from './service.ts';
 import { countExpiredBefore, countTokens, expiredBefore, nextExpiry, revokeTokensOfUser, TOKENS } from './store.ts';
 
-export { ceilingsOf, findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
+export {
+  ceilingsOf,
+  findTokenByText,
+  type OpaqueTokenResolver,
+  principalOf,
+  type ResolvedToken,
+  type TokenResolver,
+} from './bearer.ts';
 export { tokenKind } from './contract.ts';
 export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
 export {
+  findToken,
+  HANDED_OUT,
   insertToken,
+  isCurrentGeneration,
+  listOpenSessions,
+  lockToken,
+  openSessionsOf,
+  type ProviderSession,
   revoke as revokeTokens,
   revokeTokensOfUser,
+  type SessionMethod,
+  sessionsFromProvider,
   TOKENS,
   type TokenRow,
-  unrevokedTokens,
+  tokensOfThisGeneration,
+  usableHandedOut,
   usableTokens,
   usersWithTokens,
 } from './store.ts';
@@ -46,7 +63,7 @@ export function tokensFeature(kernel: Kernel, wiring: Wiring): Feature {
     provides: {
       revokeTokensOf: (tx, tenantId, userId, now) => revokeTokensOfUser(tx, tenantId, userId, 'all', now, ''),
     },
-    credentialSchemes: [new BearerScheme(kernel, wiring.needs('machineTokenResolvers'))],
+    credentialSchemes: [new BearerScheme(kernel, wiring.needs('machineTokenResolvers', 'opaqueTokenResolver'))],
     jobs: [
       {
         name: 'forget-expired-tokens',

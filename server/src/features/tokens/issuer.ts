@@ -4,7 +4,7 @@ import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import { SECOND_MS } from '../../kernel/platform/clock.ts';
 import { newId } from '../../kernel/platform/ids.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { TokenRow } from './store.ts';
+import type { ProviderSession, SessionMethod, TokenRow } from './store.ts';
 
 /** Secret scanners search for this prefix. Sessions are short-lived and have none. */
 export const PAT_PREFIX = 'cv_pat_';
@@ -19,6 +19,11 @@ export interface TokenFacts {
   ceilings?: readonly CeilingInput[];
   rateOverrides?: RateOverrides;
   mfaAt?: number | null;
+  /** How and from where a session was opened. */
+  method?: SessionMethod | null;
+  address?: string;
+  /** Where it began, if that was at a provider. */
+  provider?: ProviderSession | null;
   dpopKey?: string | null;
   expiresAt: number;
 }
@@ -63,6 +68,13 @@ export async function issueToken(
       expires_at: facts.expiresAt,
       revoked_at: null,
       generation: null,
+      factor: null,
+      factor_trusted_from: null,
+      method: facts.method ?? null,
+      address: facts.address ?? null,
+      provider: facts.provider?.provider ?? null,
+      provider_subject: facts.provider?.provider_subject ?? null,
+      provider_session: facts.provider?.provider_session ?? null,
     },
   };
 }

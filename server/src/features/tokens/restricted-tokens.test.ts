@@ -21,7 +21,10 @@ onBothDatabases('a token with a scope or an address list', (database) => {
   const ceilings: [string, object][] = [
     ['bound to vaults', { scope: { vaults: ['ci'] } }],
     ['bound to an address', { ip_allowlist: ['127.0.0.1'] }],
-    ['bound to actions that cover the account', { scope: { actions: ['password:*', 'mfa:*', 'tokens:*', 'users:*'] } }],
+    [
+      'bound to actions that cover the account',
+      { scope: { actions: ['password:*', 'mfa:*', 'tokens:*', 'users:*', 'sessions:*'] } },
+    ],
   ];
   for (const [name, ceiling] of ceilings) {
     test(`${name}: cannot set a password or a second factor`, async () => {
@@ -32,6 +35,13 @@ onBothDatabases('a token with a scope or an address list', (database) => {
       const confirm = service.call('POST', '/auth/mfa/totp/confirm', { token, body: { otp: '123456' } });
       await refused(confirm, 403, 'INSUFFICIENT_PRIVILEGE');
       await refused(service.call('DELETE', '/auth/mfa/totp', { token }), 403, 'INSUFFICIENT_PRIVILEGE');
+      const passkey = `/auth/mfa/passkeys/passkey_${'0'.repeat(26)}`;
+      const rename = service.call('PATCH', passkey, { token, body: { name: 'mine' } });
+      await refused(rename, 403, 'INSUFFICIENT_PRIVILEGE');
+      await refused(service.call('DELETE', passkey, { token }), 403, 'INSUFFICIENT_PRIVILEGE');
+      await refused(service.call('DELETE', '/auth/links/okta', { token }), 403, 'INSUFFICIENT_PRIVILEGE');
+      const session = `/auth/sessions/token_${'0'.repeat(26)}`;
+      await refused(service.call('DELETE', session, { token }), 403, 'INSUFFICIENT_PRIVILEGE');
       const login = { email: 'admin@localhost', password: PASSWORD };
       await refused(service.call('POST', '/auth/login', { token: null, body: login }), 401, 'LOGIN_DENIED');
     });
@@ -91,10 +101,27 @@ onBothDatabases('a token with a scope or an address list', (database) => {
   });
 
   test('every endpoint on one’s own things that changes something refuses it, unless it is listed here', async () => {
-    const changing = DECLARATIONS.filter((d) => d.resource.startsWith('self') && d.effect === 'change');
+    // A session has no ceiling, so what only sessions can do needs no row.
+    const changing = DECLARATIONS.filter(
+      ({ resource, effect, credentials }) =>
+        resource.startsWith('self') && effect === 'change' && credentials.includes('pat'),
+    );
     assert.deepEqual(
       changing.map((d) => d.name).toSorted(),
-      ['approveApproval', 'changePassword', 'confirmTotp', 'createToken', 'disableTotp', 'enrolTotp', 'rejectApproval'],
+      [
+        'approveApproval',
+        'changePassword',
+        'confirmTotp',
+        'createToken',
+        'deletePasskey',
+        'deleteSsoLink',
+        'disableTotp',
+        'endSession',
+        'enrolTotp',
+        'rejectApproval',
+        'renamePasskey',
+        'updateMe',
+      ],
       'a new one needs a row in the tests above',
     );
   });

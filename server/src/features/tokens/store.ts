@@ -32,7 +32,30 @@ export interface TokenRow {
   revoked_at: number | null;
   /** The owner's generation number for this kind when the token was created: see `isCurrentGeneration`. */
   generation: number | null;
+  /** The second factor that was shown at `mfa_at`: see `ShownFactor`. */
+  factor: string | null;
+  factor_trusted_from: number | null;
+  /** How a session was opened; null for other tokens and in older rows. */
+  method: SessionMethod | null;
+  /** The address that opened the session. */
+  address: string | null;
+  /** Where a session began that was opened with a provider: see `ProviderSession`. */
+  provider: string | null;
+  provider_subject: Uint8Array | null;
+  provider_session: Uint8Array | null;
 }
+
+/** By which a provider names a session here when it ends it. Both digests cover the issuer as well. */
+export interface ProviderSession {
+  provider: string;
+  /** The digest of the subject. */
+  provider_subject: Uint8Array;
+  /** The digest of the id of the session at the provider; null if the provider gave none. */
+  provider_session: Uint8Array | null;
+}
+
+/** `sign_on`: with a provider. `device`: confirmed by another session of the person. */
+export type SessionMethod = 'password' | 'passkey' | 'sign_on' | 'invitation' | 'device';
 
 export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
   key: ['token_id'],
@@ -50,7 +73,16 @@ export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
     'expires_at',
     'revoked_at',
   ],
-  appended: ['generation'],
+  appended: [
+    'generation',
+    'factor',
+    'factor_trusted_from',
+    'method',
+    'address',
+    'provider',
+    'provider_subject',
+    'provider_session',
+  ],
 });
 
 const GENERATION_COLUMN = { session: 'session_generation', pat: 'pat_generation' } as const;
@@ -109,6 +141,29 @@ export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Prom
   return row;
 }
 
+/** A token that nobody asked for by a request: one made with a tenant, or by an operator who lost that one. Where it is kept is up to whoever got it. */
+export const HANDED_OUT = {
+  first: 'first token of the owner',
+  again: 'made by coffer server new-admin-token',
+} as const;
+
+/** The newest usable one of an owner's tokens that were handed out. */
+export async function usableHandedOut(db: Reader, owner: UserRow, now: number): Promise<TokenRow | undefined> {
+  const rows = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', owner.tenant_id)
+    .where('user_id', '=', owner.user_id)
+    .where('kind', '=', 'pat')
+    .where('name', 'in', Object.values(HANDED_OUT))
+    .where('parent_id', '=', '')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('token_id', 'desc')
+    .execute();
+  return (await TOKENS.authenticOf(db, rows)).find((row) => isCurrentGeneration(row, owner));
+}
+
 /** Newest first. */
 export async function listTokens(
   db: Reader,
@@ -126,6 +181,56 @@ export async function listTokens(
     .limit(limit + 1);
   if (before !== null) query = query.where('token_id', '<', before);
   return pageOf(await query.execute(), limit, (row) => [row.token_id]);
+}
+
+/** Sessions that are neither expired nor revoked, newest first. */
+export async function listOpenSessions(
+  db: Reader,
+  owner: UserRow,
+  { before, limit, now }: { before: string | null; limit: number; now: number },
+): Promise<Page<TokenRow>> {
+  let query = db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', owner.tenant_id)
+    .where('user_id', '=', owner.user_id)
+    .where('kind', '=', 'session')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where((eb) => eb(eb.fn.coalesce('generation', eb.val(0)), '=', owner.session_generation ?? 0))
+    .orderBy('token_id', 'desc')
+    .limit(limit + 1);
+  if (before !== null) query = query.where('token_id', '<', before);
+  return pageOf(await query.execute(), limit, (row) => [row.token_id]);
+}
+
+/** Every session of a user that can be used. */
+export async function openSessionsOf(db: Reader, owner: UserRow, now: number): Promise<TokenRow[]> {
+  const found: TokenRow[] = [];
+  for (let before: string | null = null; ; ) {
+    const { rows, next_cursor }: Page<TokenRow> = await listOpenSessions(db, owner, { before, limit: 200, now });
+    found.push(...rows);
+    before = rows.at(-1)?.token_id ?? null;
+    if (next_cursor === null || before === null) return found;
+  }
+}
+
+/** Sessions that began at a provider, by one of the digests of `ProviderSession`, and are not revoked. */
+export async function sessionsFromProvider(
+  db: Reader,
+  tenantId: string,
+  column: 'provider_subject' | 'provider_session',
+  digest: Uint8Array,
+): Promise<TokenRow[]> {
+  const rows = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where(column, '=', digest)
+    .where('revoked_at', 'is', null)
+    .orderBy('token_id')
+    .execute();
+  return TOKENS.authenticOf(db, rows);
 }
 
 export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: number): Promise<void> {
@@ -236,26 +341,25 @@ export async function usersWithTokens(db: Reader, tenantId: string, userIds: rea
   return rows.map((row) => row.user_id);
 }
 
-/** Those of the given tokens that exist and are not revoked. Expired ones count, because they were not revoked. */
-export async function unrevokedTokens(
+/** Those of the given tokens that were not revoked together with all others of their owner. Each can be revoked by itself, or expired. */
+export async function tokensOfThisGeneration(
   db: Reader,
   tenantId: string,
   tokenIds: readonly string[],
   owners: readonly UserRow[],
-): Promise<Set<string>> {
-  if (tokenIds.length === 0) return new Set();
+): Promise<Map<string, TokenRow>> {
+  if (tokenIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('tokens')
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('token_id', 'in', tokenIds)
-    .where('revoked_at', 'is', null)
     .execute();
-  const isUnrevoked = (row: TokenRow) => {
+  const isCurrent = (row: TokenRow) => {
     const owner = owners.find(({ user_id }) => user_id === row.user_id);
     return owner !== undefined && isCurrentGeneration(row, owner);
   };
-  return new Set((await TOKENS.authenticOf(db, rows)).filter(isUnrevoked).map((row) => row.token_id));
+  return new Map((await TOKENS.authenticOf(db, rows)).filter(isCurrent).map((row) => [row.token_id, row]));
 }
 
 export async function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {

@@ -110,6 +110,12 @@ export const importSecrets = endpoint({
   ],
 });
 
+export const permittedNames = Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 255 }), {
+  maxItems: 32,
+  description:
+    'Variable names that may change how programs are loaded or where they connect, such as PATH or HTTPS_PROXY. Without it, files of variables with such a name are refused, because whoever writes a secret chooses its name.',
+});
+
 export const ENV_FILE_TYPE = 'text/plain; charset=utf-8';
 
 export const exportSecrets = endpoint({
@@ -128,6 +134,7 @@ export const exportSecrets = endpoint({
   query: object({
     format: Type.Optional(oneOf(['json', 'dotenv', 'docker', 'shell'], 'Default: json.')),
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
+    permit: Type.Optional(permittedNames),
   }),
   body: NONE,
   bodyBytesMax: BODY_BYTES_DEFAULT,

@@ -3,6 +3,7 @@
  * readers of its format read back exactly; others are refused with the reason.
  */
 
+import { isLoadingName } from '../../kernel/platform/loading-names.ts';
 import { UNFIT, UNFIT_REASON } from './dotenv.ts';
 
 export type EnvFileFormat = 'dotenv' | 'docker' | 'shell';
@@ -105,18 +106,10 @@ export function variableName(path: string): string {
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
-/** Variables that make programs load and run code. */
-const LOADS_CODE =
-  /^(?:LD_.*|DYLD_.*|PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|NODE_OPTIONS|NODE_PATH|PYTHON(?:PATH|HOME|STARTUP)|PERL5(?:LIB|OPT)|RUBY(?:LIB|OPT)|JAVA_TOOL_OPTIONS)$/;
-
-/**
- * Returns why this path gets no variable name, or null. Otherwise whoever may write `ld/preload` could run code on the machine of whoever reads the
- * file.
- */
-export function pathRefusal(path: string): string | null {
-  const name = variableName(path);
-  if (name === path || !LOADS_CODE.test(name)) return null;
-  return `would become ${name}, which makes programs load code: rename the secret, or name it exactly ${name} if that is intended`;
+/** Returns why nothing gets this variable name, as text that follows the name of its secret; null if it is harmless or the reader permitted it. */
+export function nameRefusal(name: string, permitted: readonly string[] = []): string | null {
+  if (!isLoadingName(name) || permitted.includes(name)) return null;
+  return `would become ${name}, which changes how programs are loaded or where they connect: if that is meant, send permit=${name}; otherwise rename the secret`;
 }
 
 /** Returns why an entry cannot be written in this format, or null. It never repeats the value. */

@@ -14,7 +14,7 @@ import {
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { ENV_FILE_TYPE } from './contract.ts';
-import { type EnvFileFormat, envFileLine, envFileRefusal, pathRefusal, variableName } from './env-file.ts';
+import { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal, variableName } from './env-file.ts';
 
 const EXPORTABLE = ['secrets:export', 'secrets:read'];
 type Values = AsyncGenerator<Opened<DecidedRow>[]>;
@@ -38,7 +38,7 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const opened = () => bulkDecrypt.inVault(ctx, vault, open, isExportable);
   const format = query.format ?? 'json';
   ctx.record.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
-  if (format !== 'json') await refuseUnwritable(format, open, opened());
+  if (format !== 'json') await refuseUnwritable(format, open, opened(), query.permit);
   for (const { path, secret_id, version } of open) {
     ctx.record.addEntry('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
   }
@@ -87,12 +87,18 @@ async function everyRow(
  * Checks every value before the first one is sent, because a file that lacks one would be mistaken for complete. Versions are immutable, so the
  * values written afterwards are those that were checked.
  */
-async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow[], opened: Values): Promise<void> {
+async function refuseUnwritable(
+  format: EnvFileFormat,
+  rows: readonly DecidedRow[],
+  opened: Values,
+  permitted: readonly string[] | undefined,
+): Promise<void> {
   refuseSameNames(format, rows);
   const problems: FieldProblem[] = [];
   for await (const some of opened) {
     for (const { row, value } of some) {
-      const refusal = pathRefusal(row.path) ?? envFileRefusal(format, variableName(row.path), value);
+      const name = variableName(row.path);
+      const refusal = nameRefusal(name, permitted) ?? envFileRefusal(format, name, value);
       if (refusal === null) continue;
       const reason = `cannot be ${format}: ${row.path} ${refusal}; use a narrower prefix, or request ${format === 'dotenv' ? 'shell or json' : 'json'}`;
       problems.push({ pointer: '/query/format', reason });

@@ -4,6 +4,9 @@ import * as contract from './contract.ts';
 import { exportSecrets } from './export.ts';
 import { importSecrets } from './import.ts';
 
+export { ENV_FILE_TYPE, permittedNames } from './contract.ts';
+export { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal } from './env-file.ts';
+
 export function transferFeature(): Feature {
   return {
     name: 'transfer',

@@ -388,12 +388,32 @@ onBothDatabases('import and export', (database) => {
     test('for shells has each value in quotes, and gives no path the name of what loads code', async () => {
       const vault = await addVault(service);
       await ok(
-        bring(vault, { secrets: { 'quo/tes': `hush's "x"`, 'ld/preload': '/tmp/x.so', LD_PRELOAD_ORDER: 'x' } }),
+        bring(vault, {
+          secrets: { 'quo/tes': `hush's "x"`, 'ld/preload': '/tmp/x.so', PROMPT_COMMAND: 'touch /tmp/x' },
+        }),
       );
       assert.equal((await take(vault, 'format=shell&prefix=quo/')).text, `export QUO_TES='hush'\\''s "x"'\n`);
       const { details } = await refused(take(vault, 'format=shell&prefix=ld/'), 422, 'VALIDATION_FAILED');
       assert.match(details.fields[0].reason, /ld\/preload would become LD_PRELOAD/);
-      assert.equal((await take(vault, 'format=shell&prefix=LD_')).text, "export LD_PRELOAD_ORDER='x'\n");
+      // Whoever writes a secret chooses its path, so an exact name says nothing about whom it is read by.
+      for (const format of ['shell', 'dotenv', 'docker']) {
+        const exact = await refused(take(vault, `format=${format}&prefix=PROMPT`), 422, 'VALIDATION_FAILED');
+        assert.match(exact.details.fields[0].reason, /PROMPT_COMMAND would become .* permit=PROMPT_COMMAND/);
+        assert.doesNotMatch(JSON.stringify(exact), /touch/);
+        await refused(take(vault, `format=${format}&prefix=PROMPT&permit=prompt_command`), 422, 'VALIDATION_FAILED');
+        await refused(take(vault, `format=${format}&prefix=PROMPT&permit=LD_PRELOAD`), 422, 'VALIDATION_FAILED');
+      }
+      const permitted = await take(vault, 'format=shell&prefix=PROMPT&permit=PROMPT_COMMAND');
+      assert.equal(permitted.text, "export PROMPT_COMMAND='touch /tmp/x'\n");
+      assert.equal((await take(vault, 'format=dotenv&prefix=ld/&permit=LD_PRELOAD')).text, 'LD_PRELOAD=/tmp/x.so\n');
+      assert.equal((await ok(take(vault, 'format=json')))['PROMPT_COMMAND'], 'touch /tmp/x');
+      const others = ['git/ssh-command', 'https/proxy', 'https_proxy', 'npm/config/script-shell', 'NODE_OPTIONS'];
+      for (const path of others) {
+        const own = await addVault(service);
+        await ok(bring(own, { secrets: { [path]: 'x' } }));
+        for (const format of ['shell', 'dotenv', 'docker'])
+          await refused(take(own, `format=${format}`), 422, 'VALIDATION_FAILED');
+      }
     });
 
     test('refuses by its path what its readers would not read alike, and then tells nothing', async () => {

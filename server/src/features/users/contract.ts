@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { RoleName } from '../../kernel/authz/roles.ts';
+import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
@@ -10,10 +11,12 @@ import {
   lineOfText,
   newPassword,
   nextCursor,
+  nullable,
   object,
   oneOf,
   pageQuery,
   timestampText,
+  vaultName,
 } from '../../kernel/request/wire.ts';
 
 declare module '../../kernel/platform/ids.ts' {
@@ -32,6 +35,17 @@ const UserStatus = named(
   oneOf(USER_STATUSES),
 );
 
+const SecondFactorOfUser = named(
+  'SecondFactorOfUser',
+  'A second factor that a user has confirmed.',
+  object({
+    kind: oneOf(['totp', 'passkey'], 'totp: an authenticator app. passkey: a passkey or security key.'),
+    added_at: timestampText,
+    opens_fortress_from: timestampText,
+  }),
+);
+export type SecondFactorOfUser = Static<typeof SecondFactorOfUser>;
+
 export const User = named(
   'User',
   'A user of the tenant.',
@@ -42,7 +56,18 @@ export const User = named(
     role: RoleName,
     status: UserStatus,
     has_password: Type.Boolean({ description: 'If false, the user cannot log in with a password.' }),
+    break_glass: Type.Boolean({
+      description: 'Whether this owner can sign in without the identity provider that the tenant requires.',
+    }),
     created_at: timestampText,
+    last_seen_at: nullable(
+      timestampText,
+      'When their newest request was that the audit log lists, to about a minute; null if there was none lately.',
+    ),
+    second_factors: Type.Array(SecondFactorOfUser, {
+      description:
+        'What they show besides a password, oldest first; empty if nothing does. Recovery codes are not in it.',
+    }),
   }),
 );
 export type User = Static<typeof User>;
@@ -56,6 +81,14 @@ export const Invitation = named(
   }),
 );
 export type Invitation = Static<typeof Invitation>;
+
+const VAULT_GRANTS_MAX = 20;
+export const VaultGrant = named(
+  'VaultGrant',
+  'A vault, and the role that a new user gets in it.',
+  object({ vault: vaultName, role: VaultRoleName }),
+);
+export type VaultGrant = Static<typeof VaultGrant>;
 
 const displayName = lineOfText({ maxLength: 128 }, 'Display name.');
 
@@ -77,12 +110,12 @@ const common = {
 export const createUser = endpoint({
   ...common,
   name: 'createUser',
-  alsoAsks: ['users:grant_owner'],
+  alsoAsks: ['users:grant_owner', 'members:add'],
   method: 'POST',
   path: '/v1/users',
   summary: 'Create a user',
   description:
-    'A member has no rights until a policy, a group or a role grants some. Only an owner can create an owner. A role other than member needs approval. With `invite` the response contains the token of an invitation, with which the user chooses a password within 72 hours. If approval is needed, that token is not returned; use `POST /v1/users/{user_id}/invite` afterwards.',
+    'A member has no rights until a policy, a group or a role grants some. Only an owner can create an owner. A role other than member needs approval. `vaults` makes the user a member of vaults from the start, which needs what adding a member needs: `members:add` on each, for a production vault approval, and for one with fortress secrets a recent second factor. With `invite` the response contains the token of an invitation, with which the user chooses a password within 72 hours. If approval is needed, that token is not returned; use `POST /v1/users/{user_id}/invite` afterwards.',
   permission: 'users:create',
   resource: 'user',
   rate: 'write',
@@ -101,10 +134,16 @@ export const createUser = endpoint({
         description: 'If true, the user chooses the password with an invitation; cannot be combined with `password`.',
       }),
     ),
+    vaults: Type.Optional(
+      Type.Array(VaultGrant, {
+        maxItems: VAULT_GRANTS_MAX,
+        description: 'Vaults that the user becomes a member of, each with a role.',
+      }),
+    ),
   }),
   status: 201,
   output: object({ ...User.properties, invitation: Type.Optional(Invitation) }),
-  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS', 'VAULT_NOT_FOUND', 'MFA_REQUIRED'],
 });
 
 export const inviteUser = endpoint({
@@ -115,7 +154,7 @@ export const inviteUser = endpoint({
   path: '/v1/users/{user_id}/invite',
   summary: 'Invite a user who has no password',
   description:
-    'For a user without a password: one who has not accepted an invitation, which is then replaced, or one created without an invitation, whose tokens are then revoked. Only the user who invited them can repeat it or, for a member, a caller with `users:update`, because anyone who holds the token can take over the account. An invitation ends when its issuer is disabled or deleted, or gets another role.',
+    'For a user without a password: one who has not accepted an invitation, which is then replaced, or one created without an invitation, whose tokens are then revoked. A user who has a second factor, or whom an identity provider signs in, cannot be invited. Only the user who invited them can repeat it or, for a member, a caller with `users:update`, because anyone who holds the token can take over the account. An invitation ends when its issuer is disabled or deleted, or gets another role.',
   permission: 'users:invite',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -169,6 +208,28 @@ export const readUser = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+export const updateMe = endpoint({
+  ...common,
+  name: 'updateMe',
+  region: 'local',
+  method: 'PATCH',
+  path: '/auth/me',
+  summary: 'Change your display name',
+  description:
+    'Others see it beside your e-mail address. An identity provider that provisions your account may set it again.',
+  permission: 'self:update',
+  resource: 'self',
+  rate: 'write',
+  audit: 'self:update',
+  effect: 'change',
+  params: NONE,
+  query: NONE,
+  body: object({ name: displayName }),
+  status: 200,
+  output: User,
+  errors: ['NOT_FOUND'],
+});
+
 export const updateUser = endpoint({
   ...common,
   name: 'updateUser',
@@ -177,7 +238,7 @@ export const updateUser = endpoint({
   path: '/v1/users/{user_id}',
   summary: 'Change a user’s name, role, status or password',
   description:
-    'Takes effect with the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner cannot be demoted or disabled, and only an owner can change an owner. A new role, a new status of an owner or admin, and a new password of anyone but a member need approval. A new status or password ends an invitation that was not accepted.',
+    'Takes effect with the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner cannot be demoted or disabled, and only an owner can change an owner. A new role, a new status of an owner or admin, a new password of anyone but a member, and `break_glass` need approval; only an owner can set `break_glass`. A new status or password ends an invitation that was not accepted.',
   permission: 'users:update',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -191,6 +252,12 @@ export const updateUser = endpoint({
     role: Type.Optional(RoleName),
     status: Type.Optional(oneOf(SET_STATUSES, 'A disabled user cannot log in; their sessions and tokens are revoked.')),
     password: Type.Optional(newPassword),
+    break_glass: Type.Optional(
+      Type.Boolean({
+        description:
+          'For an active owner who is linked with no identity provider: can sign in without the identity provider that the tenant requires, and cannot be disabled, demoted or deleted. Each sign-in is reported to the owners and admins.',
+      }),
+    ),
   }),
   status: 200,
   output: User,
@@ -203,7 +270,7 @@ export const deleteUser = endpoint({
   method: 'DELETE',
   path: '/v1/users/{user_id}',
   summary: 'Delete a user and all their tokens',
-  description: 'Deleting an owner or admin needs approval.',
+  description: 'Deleting an owner or admin needs approval. A break-glass owner cannot be deleted.',
   permission: 'users:delete',
   resource: 'user/{user_id}',
   rate: 'write',

@@ -5,9 +5,12 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import { Users } from './service.ts';
 
+export { accountState } from './account-state.ts';
+export { isExemptFromSignOn, isMarked } from './break-glass.ts';
+export type { SecondFactorOfUser, VaultGrant } from './contract.ts';
 export { INVITATION_TOKEN } from './invitation.ts';
 export { deleteInvitation, findInvitation, INVITATIONS, lockInvitation } from './invitation-store.ts';
-export { insertNew, lockChangeable, newUser } from './service.ts';
+export { endAccount, insertNew, lockChangeable, newUser, settleInvitations } from './service.ts';
 export {
   activeUsersAfter,
   countActiveAdmins,
@@ -16,23 +19,37 @@ export {
   findUser,
   findUserByEmail,
   findUserByIdOrEmail,
+  findUsers,
   hasAccountAnywhere,
   listActiveAdmins,
+  listActiveOwners,
   listPeople,
   lockUser,
+  onlyUser,
   USERS,
   type UserRow,
   updateUser,
 } from './store.ts';
 
 export function usersFeature(_: Kernel, wiring: Wiring): Feature {
-  const users = new Users(wiring.needs('revokeTokensOf', 'secondFactorSince'), wiring.removal('user'));
+  const ports = wiring.needs(
+    'revokeTokensOf',
+    'secondFactorSince',
+    'secondFactorsOf',
+    'takeOverSuspension',
+    'addToVaults',
+    'lastSeenOf',
+    'signOnLinks',
+    'hasSignOnIdentity',
+  );
+  const users = new Users(ports, wiring.removal('user'));
   return {
     name: 'users',
     endpoints: bindContract(contract, {
       createUser: (ctx, { body }) => users.create(ctx, body),
       inviteUser: (ctx, { params }) => users.invite(ctx, params.user_id),
       listUsers: (ctx, { query }) => users.list(ctx, query),
+      updateMe: (ctx, { body }) => users.rename(ctx, body.name),
       readUser: (ctx, { params }) => users.read(ctx, params.user_id),
       updateUser: (ctx, { params, body }) => users.update(ctx, params.user_id, body),
       deleteUser: (ctx, { params }) => users.delete(ctx, params.user_id),

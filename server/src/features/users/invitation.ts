@@ -2,6 +2,7 @@ import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { Invitation } from './contract.ts';
@@ -46,4 +47,25 @@ export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: Us
     'Only the user who invited this person can invite them again or, for a member, someone with users:update. Otherwise delete the account and invite them yourself.',
     { auditReason: 'users:invite: invited by somebody else' },
   );
+}
+
+/** Whoever holds an invitation gets in with it alone, past the second factor or the provider that otherwise lets this person in. */
+export async function refuseOtherWayIn(
+  tx: Tx,
+  { tenant_id, user_id, status }: UserRow,
+  { secondFactorsOf, hasSignOnIdentity }: Pick<Ports, 'secondFactorsOf' | 'hasSignOnIdentity'>,
+): Promise<void> {
+  const back = status === 'invited' ? ', once PATCH /v1/users/{user_id} has set their status to active' : '';
+  if ((await secondFactorsOf(tx, tenant_id, [user_id])).has(user_id)) {
+    throw new CofferError(
+      'IN_USE',
+      `This user has a second factor, which an invitation would get past: they sign in with it${back}. If they lost it, remove it first with DELETE /v1/users/{user_id}/mfa.`,
+    );
+  }
+  if (await hasSignOnIdentity(tx, tenant_id, user_id)) {
+    throw new CofferError(
+      'IN_USE',
+      `An identity provider signs this user in, so they need no invitation: they sign in there${back}. If the provider is gone, set a password with PATCH /v1/users/{user_id}.`,
+    );
+  }
 }

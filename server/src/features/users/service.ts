@@ -1,24 +1,25 @@
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
-import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
 import { requireRoom } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import { idForm, newId } from '../../kernel/platform/ids.ts';
 import type { Ports, Removal } from '../../kernel/platform/wiring.ts';
-import type { Basis, Difference } from '../../kernel/request/approval.ts';
+import type { Difference, Proposal } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Output, Query } from '../../kernel/request/declaration.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
 import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { invitationNotice, noticesOf, queueMail } from '../mail/index.ts';
+import { accountState } from './account-state.ts';
+import { isMarked, protectedOwner, refuseUnlessUsable } from './break-glass.ts';
 import type * as contract from './contract.ts';
-import { type Invitation, readUser, type User } from './contract.ts';
-import { issueInvitation, requireInviter } from './invitation.ts';
-import { deleteInvitation, deleteInvitationsBy, lockInvitation, putInvitation } from './invitation-store.ts';
+import { type Invitation, readUser, type SecondFactorOfUser, type User, type VaultGrant } from './contract.ts';
+import { issueInvitation, refuseOtherWayIn, requireInviter } from './invitation.ts';
+import { deleteInvitation, deleteInvitationsBy, putInvitation } from './invitation-store.ts';
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
@@ -28,13 +29,42 @@ declare module '../../kernel/platform/wiring.ts' {
     revokeTokensOf(tx: Tx, tenantId: string, userId: string, now: number): Promise<Record<string, number>>;
     /** The time from which their second factor is trusted; null without one. */
     secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
+    /** The providers of the tenant at which the user has an identity. */
+    signOnLinks(db: Reader, tenantId: string, userId: string): Promise<readonly SignOnProvider[]>;
+    /** From now on an admin, and not their identity provider, has disabled the user. */
+    takeOverSuspension(tx: Tx, tenantId: string, userId: string): Promise<void>;
+    /** Makes a user who is being created a member of vaults; resolves to what has to be approved, or null. */
+    addToVaults(ctx: Context, tx: Tx, user: UserRow, grants: readonly VaultGrant[]): Promise<Proposal | null>;
+    /** When each of these users was last seen, as far as it is known. */
+    lastSeenOf(db: Reader, tenantId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+    /** The second factors of each of these users, oldest first; who has none is not in it. */
+    secondFactorsOf(
+      db: Reader,
+      tenantId: string,
+      userIds: readonly string[],
+    ): Promise<ReadonlyMap<string, SecondFactorOfUser[]>>;
   }
   interface Removals {
     user(tx: Tx, tenantId: string, userId: string): Promise<void>;
   }
 }
 
-export type UserPorts = Pick<Ports, 'revokeTokensOf' | 'secondFactorSince'>;
+export interface SignOnProvider {
+  name: string;
+  isEnabled: boolean;
+}
+
+export type UserPorts = Pick<
+  Ports,
+  | 'revokeTokensOf'
+  | 'secondFactorSince'
+  | 'secondFactorsOf'
+  | 'takeOverSuspension'
+  | 'addToVaults'
+  | 'lastSeenOf'
+  | 'signOnLinks'
+  | 'hasSignOnIdentity'
+>;
 
 const USERS: Items<UserRow> = {
   permissions: [readUser.permission],
@@ -58,6 +88,8 @@ export class Users {
         'cannot be combined with invite, because the invited user chooses the password: omit one of them',
       );
     }
+    const grants = body.vaults ?? [];
+    refuseRepeated(grants);
     const role = body.role ?? 'member';
     if (role !== 'member') ctx.access.requireUnrestricted();
     requireOwnerFor(ctx, role);
@@ -67,7 +99,13 @@ export class Users {
     const row = { ...newUser(ctx.tenantId, facts, ctx.now), ...(isInvited && INVITED) };
     const invitation = isInvited ? issueInvitation(ctx, row.user_id) : null;
     const notices = isInvited ? await noticesOf(ctx.kernel, ctx.tenantId, 'invitations') : null;
-    ctx.record.describe({ email: row.email, role, ...setsPassword(body), ...(isInvited && { invites: true }) });
+    ctx.record.describe({
+      email: row.email,
+      role,
+      ...setsPassword(body),
+      ...(isInvited && { invites: true }),
+      ...(grants.length > 0 && { vaults: grants }),
+    });
     return ctx.change(async (tx) => {
       await requireRoom(ctx, tx, 'users', { used: () => store.countUsers(tx, ctx.tenantId) });
       await insertNew(tx, row);
@@ -77,9 +115,10 @@ export class Users {
       }
       // Admins see warnings that depend on their number, and these are cached by epoch.
       if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
-      if (role !== 'member') await ctx.needsApproval(tx);
+      const memberships = await this.#ports.addToVaults(ctx, tx, row, grants);
+      if (role !== 'member' || memberships !== null) await ctx.needsApproval(tx, memberships ?? {});
       ctx.record.describe({ user: row.user_id });
-      return { ...toWire(row), ...(invitation !== null && { invitation: invitation.shown }) };
+      return { ...toWire(row, null, []), ...(invitation !== null && { invitation: invitation.shown }) };
     });
   }
 
@@ -90,12 +129,14 @@ export class Users {
     return ctx.change(async (tx) => {
       const user = await lockChangeable(ctx, tx, userId);
       ctx.record.describe({ email: user.email, role: user.role });
+      if (isMarked(user)) throw protectedOwner();
       if (!isInvitable(user)) {
         throw new CofferError(
           'IN_USE',
           'Only a user without a password can be invited: set a new password for this one with PATCH /v1/users/{user_id}.',
         );
       }
+      await refuseOtherWayIn(tx, user, this.#ports);
       // The user may have been granted rights since, and whoever holds the token can act as them.
       await ctx.access.requireProofToGrant(EVERY_VAULT);
       await requireInviter(ctx, tx, user);
@@ -114,17 +155,30 @@ export class Users {
     const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('user')) ?? [];
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const page = await visiblePage(ctx, await store.listUsers(ctx.database.read, ctx.tenantId, after, limit), USERS);
-    return { users: page.rows.map(toWire), next_cursor: page.next_cursor };
+    return { users: await this.#shown(ctx.database.read, ctx.tenantId, page.rows), next_cursor: page.next_cursor };
   }
 
   async read(ctx: Context, userId: string): Promise<User> {
     const row = await store.findUser(ctx.database.read, ctx.tenantId, userId);
     if (row === undefined) throw notFound('user');
-    return toWire(row);
+    return this.#shownOne(ctx.database.read, row);
+  }
+
+  /** The name decides nothing, so nobody else has to agree to it. */
+  async rename(ctx: Context, name: string): Promise<User> {
+    ctx.access.requireUnrestricted();
+    return ctx.change(async (tx) => {
+      const row = await store.lockUser(tx, ctx.tenantId, ctx.principal.id);
+      if (row === undefined) throw notFound('user');
+      await store.updateUser(tx, ctx.tenantId, row.user_id, { name });
+      await raiseEpoch(tx, ctx.tenantId);
+      return this.#shownOne(tx, { ...row, name });
+    });
   }
 
   async update(ctx: Context, userId: string, body: Body<typeof contract.updateUser>): Promise<User> {
-    if (body.role !== undefined || body.password !== undefined) ctx.access.requireUnrestricted();
+    const grants = [body.role, body.password, body.break_glass];
+    if (grants.some((field) => field !== undefined)) ctx.access.requireUnrestricted();
     if (body.password !== undefined && userId === ctx.principal.id) {
       throw invalidField(
         '/body/password',
@@ -140,7 +194,8 @@ export class Users {
       // Whoever sets a user's password can act as them.
       const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
       if (isGiven) await ctx.access.requireProofToGrant(EVERY_VAULT);
-      const { password: _, ...plain } = body;
+      const { password: _, break_glass, ...plain } = body;
+      if (break_glass !== undefined) requireOwnerFor(ctx, 'owner');
       // A user who is given a password no longer needs an invitation.
       const isLetIn = row.status === 'invited' && password_hash !== undefined;
       const changed: UserRow = {
@@ -148,11 +203,16 @@ export class Users {
         ...(isLetIn && ACTIVE),
         ...plain,
         ...(password_hash !== undefined && { password_hash }),
+        ...(break_glass !== undefined && { break_glass: Number(break_glass) }),
       };
+      refuseUnlessUsable(row, changed);
+      if (break_glass === true) await this.#requireOwnWayIn(ctx, tx, changed);
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
-      const basis = await this.#basisOn(ctx, tx, row);
+      const basis = await accountState(tx, row, this.#ports);
       await store.updateUser(tx, ctx.tenantId, userId, changed);
       await settleInvitations(ctx, tx, row, changed);
+      // Also if they are disabled already: otherwise the provider that did so could enable them again.
+      if (body.status === 'disabled') await this.#ports.takeOverSuspension(tx, ctx.tenantId, userId);
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
       const ended = isCutOff ? await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
@@ -160,33 +220,44 @@ export class Users {
         await ctx.needsApproval(tx, { basis, differences: between(row, changed) });
       }
       ctx.record.describe(ended);
-      return toWire(changed);
+      return this.#shownOne(tx, changed);
     });
   }
 
-  /**
-   * An approval is for a person, not an account: if a password, second factor or invitation changed since, somebody else may control it. The basis is
-   * stored sealed and never shown; even so it holds a digest of the password hash, not the hash.
-   */
-  async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
-    const password = sha256(password_hash).toString('base64url');
-    const second_factor = await this.#ports.secondFactorSince(tx, ctx.tenantId, user_id);
-    const invitation = await lockInvitation(tx, ctx.tenantId, user_id);
-    const invited = invitation === undefined ? null : Buffer.from(invitation.token_hash).toString('base64url');
-    return { role, status, password, second_factor, ...(invited !== null && { invited }) };
+  async #shownOne(db: Reader, row: UserRow): Promise<User> {
+    const [user] = await this.#shown(db, row.tenant_id, [row]);
+    if (user === undefined) throw notFound('user');
+    return user;
+  }
+
+  async #shown(db: Reader, tenantId: string, rows: readonly UserRow[]): Promise<User[]> {
+    const ids = rows.map(({ user_id }) => user_id);
+    const seen = await this.#ports.lastSeenOf(db, tenantId, ids);
+    const factors = await this.#ports.secondFactorsOf(db, tenantId, ids);
+    return rows.map((row) => toWire(row, seen.get(row.user_id) ?? null, factors.get(row.user_id) ?? []));
+  }
+
+  /** No provider has a part in the way in of a break-glass owner. Without one of their own, the other owners would be held to the provider for the sake of one who cannot log in. */
+  async #requireOwnWayIn({ tenantId }: Context, tx: Tx, { user_id, password_hash }: UserRow): Promise<void> {
+    if ((await this.#ports.signOnLinks(tx, tenantId, user_id)).length > 0) {
+      throw new CofferError(
+        'IN_USE',
+        'This owner signs in with an identity provider, which a break-glass owner must not: they unlink it first, under My account or with DELETE /auth/links/{provider}.',
+      );
+    }
+    // An authenticator app only adds to a password.
+    const factors = (await this.#ports.secondFactorsOf(tx, tenantId, [user_id])).get(user_id) ?? [];
+    if (password_hash !== '' || factors.some(({ kind }) => kind === 'passkey')) return;
+    throw invalidField('/body/break_glass', 'can be set only for an owner who has a password or a passkey');
   }
 
   async delete(ctx: Context, userId: string): Promise<Deleted> {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
+      if (isMarked(row)) throw protectedOwner();
       if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
       ctx.record.describe({ email: row.email, role: row.role });
-      const ended = await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now);
-      await this.#removed(tx, ctx.tenantId, userId);
-      await deleteInvitation(tx, ctx.tenantId, userId);
-      await deleteInvitationsBy(tx, ctx.tenantId, userId);
-      await store.deleteUser(tx, ctx.tenantId, userId);
-      await raiseEpoch(tx, ctx.tenantId);
+      const ended = await endAccount(tx, row, ctx.now, this.#ports, this.#removed);
       if (isAdminRole(row.role)) {
         const differences = [
           { what: `account ${row.email}`, before: { role: row.role, status: row.status }, after: null },
@@ -197,6 +268,23 @@ export class Users {
       return DELETED;
     });
   }
+}
+
+/** Deletes a user with all they have. Returns what ended, for the audit log. */
+export async function endAccount(
+  tx: Tx,
+  { tenant_id, user_id }: UserRow,
+  now: number,
+  { revokeTokensOf }: Pick<Ports, 'revokeTokensOf'>,
+  removed: Removal<'user'>,
+): Promise<Record<string, number>> {
+  const ended = await revokeTokensOf(tx, tenant_id, user_id, now);
+  await removed(tx, tenant_id, user_id);
+  await deleteInvitation(tx, tenant_id, user_id);
+  await deleteInvitationsBy(tx, tenant_id, user_id);
+  await store.deleteUser(tx, tenant_id, user_id);
+  await raiseEpoch(tx, tenant_id);
+  return ended;
 }
 
 /** Mails the token to whom it is for, where the tenant wants that. */
@@ -236,7 +324,7 @@ export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Prom
 }
 
 /** An invitation ends when it is no longer needed, when a new role would benefit its holder, and when its issuer loses access or changes role. */
-async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, after: UserRow): Promise<void> {
+export async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, after: UserRow): Promise<void> {
   const { tenant_id, user_id } = before;
   const isRoleNew = before.role !== after.role;
   if (after.status !== 'invited') await deleteInvitation(tx, tenant_id, user_id);
@@ -246,9 +334,9 @@ async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, after: U
   if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, tenant_id, user_id);
 }
 
-/** A role grants rights, and whoever sets an account's password gets them. Disabling another admin removes a possible approver. */
+/** A role grants rights, and so does being break-glass; whoever sets an account's password gets them. Disabling another admin removes a possible approver. */
 function changesRights(before: UserRow, after: UserRow): boolean {
-  if (before.role !== after.role) return true;
+  if (before.role !== after.role || isMarked(before) !== isMarked(after)) return true;
   if (before.password_hash !== after.password_hash && before.role !== 'member') return true;
   return before.status !== after.status && isAdminRole(before.role);
 }
@@ -256,7 +344,10 @@ function changesRights(before: UserRow, after: UserRow): boolean {
 /** The fields that differ. Of a password it only says that it changes. */
 function between(before: UserRow, after: UserRow): Difference[] {
   const fields = (['name', 'role', 'status'] as const).filter((field) => before[field] !== after[field]);
-  const found = fields.map((what) => ({ what, before: before[what], after: after[what] }));
+  const found: Difference[] = fields.map((what) => ({ what, before: before[what], after: after[what] }));
+  if (isMarked(before) !== isMarked(after)) {
+    found.push({ what: 'break_glass', before: isMarked(before), after: isMarked(after) });
+  }
   if (before.password_hash === after.password_hash) return found;
   const set = before.password_hash === '' ? 'none' : 'theirs';
   return [...found, { what: 'password', before: set, after: 'chosen by who asks' }];
@@ -277,6 +368,7 @@ export function newUser(
     created_at: now,
     session_generation: null,
     pat_generation: null,
+    break_glass: null,
   };
 }
 
@@ -287,6 +379,11 @@ export async function insertNew(tx: Tx, row: UserRow): Promise<void> {
     if (!(error instanceof UniqueViolation)) throw error;
     throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address already exists.');
   }
+}
+
+function refuseRepeated(grants: readonly VaultGrant[]): void {
+  const repeated = grants.findIndex(({ vault }, index) => grants.findIndex((each) => each.vault === vault) < index);
+  if (repeated !== -1) throw invalidField(`/body/vaults/${repeated}/vault`, 'is named twice: give each vault one role');
 }
 
 function requireOwnerFor(ctx: Context, role: Role): void {
@@ -306,7 +403,7 @@ function isActiveOwner(row: UserRow): boolean {
   return row.role === 'owner' && row.status === 'active';
 }
 
-function toWire(row: UserRow): User {
+function toWire(row: UserRow, lastSeenAt: number | null, second_factors: SecondFactorOfUser[]): User {
   return {
     id: row.user_id,
     email: row.email,
@@ -314,6 +411,9 @@ function toWire(row: UserRow): User {
     role: row.role,
     status: row.status,
     has_password: row.password_hash !== '',
+    break_glass: isMarked(row),
     created_at: timestamp(row.created_at),
+    last_seen_at: timestampOrNull(lastSeenAt),
+    second_factors,
   };
 }

@@ -28,12 +28,14 @@ export interface UserRow {
   session_generation: number | null;
   /** The same for their personal access tokens. */
   pat_generation: number | null;
+  /** 1 for an owner who gets in without the identity provider; null or 0 for everybody else. */
+  break_glass: number | null;
 }
 
 export const USERS = new AuthenticatedTable<'users', UserRow>('users', {
   key: ['user_id'],
   covered: ['email', 'name', 'role', 'status', 'password_hash', 'created_at'],
-  appended: ['session_generation', 'pat_generation'],
+  appended: ['session_generation', 'pat_generation', 'break_glass'],
 });
 
 export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
@@ -86,6 +88,12 @@ export async function listUsers(db: Reader, tenantId: string, after: string, lim
   return pageOf(rows, limit, (row) => [row.user_id]);
 }
 
+/** The only user of the whole installation; null if there are several. */
+export async function onlyUser(db: Reader): Promise<UserRow | null> {
+  const [user, another] = await db.selectFrom('users').selectAll().limit(2).execute();
+  return another === undefined ? ((await USERS.checked(db, user)) ?? null) : null;
+}
+
 /** Active users after an id, and the id to continue after; null at the end. A forged row is left out, because nobody can act as it. */
 export async function activeUsersAfter(
   db: Reader,
@@ -121,24 +129,35 @@ export function listPeople(
 
 /** Active owners and admins. */
 export async function listActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<UserRow[]> {
-  return USERS.checkedAll(db, await activeAdmins(db, tenantId, limit));
+  return USERS.checkedAll(db, await activeWithRole(db, tenantId, ADMIN_ROLES, limit));
+}
+
+export async function listActiveOwners(db: Reader, tenantId: string, limit: number): Promise<UserRow[]> {
+  return USERS.checkedAll(db, await activeWithRole(db, tenantId, ['owner'], limit));
 }
 
 /** For display only: a forged row is left out instead of failing the request. */
 export async function countActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<number> {
-  return (await USERS.authenticOf(db, await activeAdmins(db, tenantId, limit))).length;
+  return (await USERS.authenticOf(db, await activeWithRole(db, tenantId, ADMIN_ROLES, limit))).length;
 }
 
-function activeAdmins(db: Reader, tenantId: string, limit: number) {
+function activeWithRole(db: Reader, tenantId: string, roles: readonly Role[], limit: number) {
   return db
     .selectFrom('users')
     .selectAll()
     .where('tenant_id', '=', tenantId)
-    .where('role', 'in', ADMIN_ROLES)
+    .where('role', 'in', roles)
     .where('status', '=', 'active')
     .orderBy('user_id')
     .limit(limit)
     .execute();
+}
+
+/** Those of the given users who exist. */
+export async function findUsers(db: Reader, tenantId: string, userIds: readonly string[]): Promise<UserRow[]> {
+  if (userIds.length === 0) return [];
+  const query = db.selectFrom('users').selectAll().where('tenant_id', '=', tenantId);
+  return USERS.checkedAll(db, await query.where('user_id', 'in', userIds).execute());
 }
 
 /** Those of the given users who exist and are active. */
@@ -152,6 +171,19 @@ export async function findActiveUsers(db: Reader, tenantId: string, userIds: rea
     .where('status', '=', 'active')
     .execute();
   return USERS.checkedAll(db, rows);
+}
+
+/** Whether the tenant has an active owner who is marked as break-glass. A forged row does not count. */
+export async function hasBreakGlassOwner(db: Reader, tenantId: string): Promise<boolean> {
+  const rows = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('role', '=', 'owner')
+    .where('status', '=', 'active')
+    .where('break_glass', '=', 1)
+    .execute();
+  return (await USERS.authenticOf(db, rows)).length > 0;
 }
 
 /** Locks the owners, so that two concurrent requests cannot each remove one and leave none. */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { environmentText } from '../../kernel/authz/environment.ts';
-import { VAULT_ROLES } from '../../kernel/authz/vault-roles.ts';
+import { EnvironmentNameSchema, environmentText } from '../../kernel/authz/environment.ts';
+import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
@@ -229,19 +229,13 @@ export const restoreVault = endpoint({
   errors: ['QUOTA_EXCEEDED', 'VAULT_NOT_FOUND'],
 });
 
-const Role = named(
-  'VaultRole',
-  'reader: lists and reads secrets. writer: also changes secrets. manager: also changes the vault and its members.',
-  oneOf(VAULT_ROLES),
-);
-
 export const Member = named(
   'VaultMember',
   'A user or group that is a member of a vault.',
   object({
     id: Type.String({ description: 'Id of the user or group.' }),
     kind: named('MemberKind', 'Kind of a member.', oneOf(['user', 'group'])),
-    role: Role,
+    role: VaultRoleName,
     added_at: timestampText,
     reviewed_at: nullable(timestampText),
     reviewed_by: nullable(Type.String({ description: 'The user who last reviewed the membership.' })),
@@ -290,7 +284,7 @@ export const addMember = endpoint({
   body: objectWithExamples([{ user: 'ada@example.com', role: 'reader' }], {
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
     group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
-    role: Role,
+    role: VaultRoleName,
   }),
   status: 201,
   output: Member,
@@ -313,7 +307,7 @@ export const changeMember = endpoint({
   audit: 'vault_member_changed',
   effect: 'change',
   params: memberParams,
-  body: object({ role: Role }),
+  body: object({ role: VaultRoleName }),
   status: 200,
   output: Member,
   errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'IN_USE'],
@@ -359,4 +353,41 @@ export const reviewMembers = endpoint({
     reviewed_at: timestampText,
   }),
   errors: ['VAULT_NOT_FOUND'],
+});
+
+export const MembershipOfUser = named(
+  'VaultOfUser',
+  'A vault that a user is a member of.',
+  object({
+    vault: Type.String({ description: 'Its name.' }),
+    environment: EnvironmentNameSchema,
+    role: VaultRoleName,
+    group: nullable(
+      Type.String(),
+      'The group that is the member, by name, or by id if you may not read it; null if it is the user themselves.',
+    ),
+    added_at: timestampText,
+  }),
+);
+export type MembershipOfUser = Static<typeof MembershipOfUser>;
+
+export const listVaultsOfUser = endpoint({
+  ...common,
+  name: 'listVaultsOfUser',
+  alsoAsks: ['members:list', 'groups:read'],
+  method: 'GET',
+  path: '/v1/users/{user_id}/vaults',
+  summary: 'List the vaults that a user is a member of',
+  description:
+    'Themselves or by a group, ordered by name; only vaults whose members you may list. What policies and the role of the user allow is not in it: see POST /v1/policies/who-can.',
+  permission: 'users:read',
+  resource: 'user/{user_id}',
+  rate: 'read',
+  audit: 'users:list_vaults',
+  effect: 'read',
+  params: object({ user_id: described('The id of a user, `user_…`.', idParam) }),
+  query: object(pageQuery),
+  status: 200,
+  output: object({ vaults: Type.Array(MembershipOfUser), next_cursor: nextCursor }),
+  errors: ['NOT_FOUND'],
 });

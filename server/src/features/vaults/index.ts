@@ -5,6 +5,7 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import { markPending, unmarkPending } from './deletion.ts';
 import * as members from './members.ts';
+import { listVaultsOfUser } from './memberships.ts';
 import { purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
 import { deleteVaultMember } from './store.ts';
@@ -35,7 +36,7 @@ export {
 } from './store.ts';
 
 export function vaultsFeature(kernel: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('secretIdsInVault', 'policiesTouchingVault');
+  const ports = wiring.needs('secretIdsInVault', 'policiesTouchingVault', 'secondFactorSince');
   return {
     name: 'vaults',
     endpoints: bindContract(contract, {
@@ -46,11 +47,13 @@ export function vaultsFeature(kernel: Kernel, wiring: Wiring): Feature {
       deleteVault: (ctx, { params }) => vaults.remove(ctx, params.vault),
       restoreVault: (ctx, { params }) => vaults.restore(ctx, params.vault),
       listMembers: (ctx, { params, query }) => members.list(ctx, params.vault, query),
-      addMember: (ctx, { params, body }) => members.add(ctx, params.vault, body),
-      changeMember: (ctx, { params, body }) => members.change(ctx, params.vault, params.member_id, body.role),
+      addMember: (ctx, { params, body }) => members.add(ctx, params.vault, body, ports),
+      changeMember: (ctx, { params, body }) => members.change(ctx, params.vault, params.member_id, body.role, ports),
       removeMember: (ctx, { params }) => members.remove(ctx, params.vault, params.member_id),
+      listVaultsOfUser: (ctx, { params, query }) => listVaultsOfUser(ctx, params.user_id, query),
       reviewMembers: (ctx, { params }) => members.review(ctx, params.vault),
     }),
+    provides: { addToVaults: members.addToVaults },
     jobs: [purgeVaultsJob(kernel, wiring.removal('vaultContents'))],
     removals: {
       user: (tx, tenantId, userId) => deleteVaultMember(tx, tenantId, 'user', userId),

@@ -1,8 +1,10 @@
+import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { VAULT_ROLES, type VaultRole } from '../../kernel/authz/vault-roles.ts';
 import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import type { Proposal } from '../../kernel/request/approval.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Difference, Proposal } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
@@ -10,12 +12,14 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
-import { findUserByIdOrEmail, lockUser } from '../users/index.ts';
-import { authorizedVault } from './access.ts';
+import { accountState, findUserByIdOrEmail, lockUser, type VaultGrant } from '../users/index.ts';
+import { authorizedVault, isLive, vaultAttributes, vaultNotFound } from './access.ts';
 import type * as contract from './contract.ts';
-import type { Member } from './contract.ts';
+import { addMember, type Member } from './contract.ts';
 import { lockedVault } from './service.ts';
 import * as store from './store.ts';
+
+type MemberPorts = Pick<Ports, 'secondFactorSince'>;
 
 const KIND_FORM = /^(?:user|group)$/;
 const ID_FORM = /^(?:user|group)_[0-9a-z]{26}$/;
@@ -30,38 +34,101 @@ export async function list(ctx: Context, vault: string, query: Query<typeof cont
 }
 
 /** A membership outlives the credential that granted it, so a restricted credential cannot grant one: it would escape its restrictions. */
-export async function add(ctx: Context, vault: string, body: Body<typeof contract.addMember>): Promise<Member> {
+export async function add(
+  ctx: Context,
+  vault: string,
+  body: Body<typeof contract.addMember>,
+  ports: MemberPorts,
+): Promise<Member> {
   return ctx.change(async (tx) => {
     const { vault_id, environment } = await lockedVault(ctx, tx, vault);
     ctx.access.requireUnrestricted();
     await ctx.access.requireProofToGrant((name) => name === vault);
     const principal = await principalOf(tx, ctx.tenantId, body);
     ctx.record.describe({ member: principal.id, role: body.role });
-    const row: store.VaultMemberRow = {
-      tenant_id: ctx.tenantId,
-      vault_id,
-      principal_kind: principal.kind,
-      principal_id: principal.id,
-      role: body.role,
-      added_at: ctx.now,
-      reviewed_at: null,
-      reviewed_by: null,
-    };
-    refuseBeyondQuota(ctx, 'members_per_vault', await store.countMembers(tx, ctx.tenantId, vault_id));
-    try {
-      await store.insertMember(tx, row);
-    } catch (error) {
-      throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'This user or group is already a member: change the role with PATCH.')
-        : error;
-    }
+    const row = await insert(ctx, tx, vault_id, principal, body.role);
+    const proposal = environment === 'production' ? await roleOf(tx, ports, row, vault, null) : null;
     await raiseEpoch(tx, ctx.tenantId);
-    if (environment === 'production') await ctx.needsApproval(tx, await roleOf(tx, row, vault, null));
+    if (proposal !== null) await ctx.needsApproval(tx, proposal);
     return toWire(row);
   });
 }
 
-export async function change(ctx: Context, vault: string, memberId: string, role: VaultRole): Promise<Member> {
+/**
+ * Makes somebody who is just being created a member of some vaults, by the same rules as `add`. Resolves to what has to be approved, or null. The
+ * vaults are locked in the order of their names, so that two such requests do not wait for each other.
+ */
+export async function addToVaults(
+  ctx: Context,
+  tx: Tx,
+  user: { user_id: string; email: string },
+  grants: readonly VaultGrant[],
+): Promise<Proposal | null> {
+  const proposals: [vaultId: string, difference: Difference][] = [];
+  for (const { vault, role } of grants.toSorted((a, b) => (a.vault < b.vault ? -1 : 1))) {
+    const { vault_id, environment } = await lockedToAdd(ctx, tx, vault);
+    ctx.access.requireUnrestricted();
+    await ctx.access.requireProofToGrant((name) => name === vault);
+    await insert(ctx, tx, vault_id, { kind: 'user', id: user.user_id }, role);
+    ctx.record.addEntry(addMember.audit, vaultResource(vault), { member: user.user_id, role });
+    if (environment !== 'production') continue;
+    proposals.push([vault_id, { what: `role of ${user.email} in vault ${vault}`, before: null, after: role }]);
+  }
+  if (grants.length > 0) await raiseEpoch(tx, ctx.tenantId);
+  if (proposals.length === 0) return null;
+  return {
+    basis: { vaults: proposals.map(([vaultId]) => vaultId).join() },
+    differences: proposals.map(([, difference]) => difference),
+  };
+}
+
+/** A caller without the permission learns nothing about whether the vault exists. */
+async function lockedToAdd(ctx: Context, tx: Tx, vault: string): Promise<store.VaultRow> {
+  const { permission } = addMember;
+  const resource = vaultResource(vault);
+  if (!ctx.access.couldEver(permission, resource)) ctx.access.authorizeAlso(permission, resource);
+  const row = await store.lockVault(tx, ctx.tenantId, vault);
+  const known = isLive(row) ? row : undefined;
+  ctx.access.authorizeAlso(permission, resource, vaultAttributes(known));
+  if (known === undefined) throw vaultNotFound();
+  return known;
+}
+
+async function insert(
+  ctx: Context,
+  tx: Tx,
+  vault_id: string,
+  principal: { kind: store.MemberKind; id: string },
+  role: VaultRole,
+): Promise<store.VaultMemberRow> {
+  const row: store.VaultMemberRow = {
+    tenant_id: ctx.tenantId,
+    vault_id,
+    principal_kind: principal.kind,
+    principal_id: principal.id,
+    role,
+    added_at: ctx.now,
+    reviewed_at: null,
+    reviewed_by: null,
+  };
+  refuseBeyondQuota(ctx, 'members_per_vault', await store.countMembers(tx, ctx.tenantId, vault_id));
+  try {
+    await store.insertMember(tx, row);
+  } catch (error) {
+    throw error instanceof UniqueViolation
+      ? new CofferError('ALREADY_EXISTS', 'This user or group is already a member: change the role with PATCH.')
+      : error;
+  }
+  return row;
+}
+
+export async function change(
+  ctx: Context,
+  vault: string,
+  memberId: string,
+  role: VaultRole,
+  ports: MemberPorts,
+): Promise<Member> {
   ctx.record.describe({ member: memberId, role });
   return ctx.change(async (tx) => {
     const { status, environment, member } = await lockedMember(ctx, tx, vault, memberId);
@@ -70,10 +137,9 @@ export async function change(ctx: Context, vault: string, memberId: string, role
     if (status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager')) throw wouldDecide();
     const row = { ...member, role };
     await store.setMemberRole(tx, row);
+    const proposal = isMore && environment === 'production' ? await roleOf(tx, ports, row, vault, member.role) : null;
     await raiseEpoch(tx, ctx.tenantId);
-    if (isMore && environment === 'production') {
-      await ctx.needsApproval(tx, await roleOf(tx, row, vault, member.role));
-    }
+    if (proposal !== null) await ctx.needsApproval(tx, proposal);
     return toWire(row);
   });
 }
@@ -99,18 +165,23 @@ export async function review(ctx: Context, vault: string) {
 }
 
 /**
- * What the approver relies on. For a group this includes its members: adding members to a group that grants nothing needs no approval, so one person
- * could fill it while the request is pending.
+ * What the approver relies on. For a user this includes who controls the account, and for a group its members: adding members to a group that grants
+ * nothing needs no approval, so one person could fill it while the request is pending.
  */
 async function roleOf(
   tx: Tx,
+  ports: MemberPorts,
   { tenant_id, vault_id, principal_kind, principal_id, role }: store.VaultMemberRow,
   vault: string,
   before: VaultRole | null,
 ): Promise<Proposal> {
   const basis = { vault: vault_id, member: principal_id };
   const changed = { what: `role of ${principal_id} in vault ${vault}`, before, after: role };
-  if (principal_kind === 'user') return { basis, differences: [changed] };
+  if (principal_kind === 'user') {
+    const user = await lockUser(tx, tenant_id, principal_id);
+    if (user === undefined) throw notFound('user');
+    return { basis: { ...basis, ...(await accountState(tx, user, ports)) }, differences: [changed] };
+  }
   const { members, last_added_at, shown } = await shownGroup(tx, tenant_id, principal_id);
   const who = { what: `members of ${principal_id}`, before: shown, after: shown };
   return { basis: { ...basis, members, last_added_at }, differences: [changed, who] };

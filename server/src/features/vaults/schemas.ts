@@ -1,7 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
+import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
 import { named } from '../../kernel/request/named-schemas.ts';
-import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import {
+  freeText,
+  id,
+  lineOfText,
+  nullable,
+  object,
+  oneOf,
+  timestampText,
+  vaultName,
+} from '../../kernel/request/wire.ts';
 
 export const VAULT_STATUSES = ['active', 'pending_deletion', 'deleted'] as const;
 const KEY_SOURCES = ['service_managed', 'customer_managed'] as const;
@@ -80,7 +90,14 @@ const summary = {
   purge_at: nullable(timestampText),
 };
 
-export const VaultSummary = named('VaultSummary', 'A vault in a list.', object(summary));
+const ownRole = {
+  your_role: nullable(
+    VaultRoleName,
+    'Your role as a member, or that of a group you are in if it is higher; null if you are no member. Your role in the tenant and policies may allow more or less.',
+  ),
+};
+
+export const VaultSummary = named('VaultSummary', 'A vault in a list.', object({ ...summary, ...ownRole }));
 
 export const Vault = named(
   'Vault',
@@ -105,6 +122,7 @@ export const VaultDetail = named(
   'A vault with its secret ids and the policies that apply to it.',
   object({
     ...Vault.properties,
+    ...ownRole,
     secret_ids: Type.Array(id('sec'), { description: 'Ids of its secrets, except those in `fortress_secret_ids`.' }),
     fortress_secret_ids: Type.Array(id('sec'), { description: 'Ids of its fortress secrets.' }),
     secret_ids_truncated: Type.Boolean({
@@ -116,10 +134,5 @@ export const VaultDetail = named(
   }),
 );
 
-export const vaultName = Type.String({
-  minLength: 1,
-  maxLength: 63,
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-  description: 'Name of the vault.',
-});
+export { vaultName };
 export const vaultParam = object({ vault: vaultName });

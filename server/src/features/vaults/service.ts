@@ -1,6 +1,7 @@
 import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
+import { vaultRoleIn } from '../../kernel/authz/vault-roles.ts';
 import { requireRoom } from '../../kernel/limits/quotas.ts';
 import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
@@ -120,7 +121,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listVaults
   const page = isMore ? shown.slice(0, limit) : shown;
   const last = page.at(-1);
   return {
-    vaults: page.map(summaryOf),
+    vaults: page.map((row) => ({ ...summaryOf(row), your_role: vaultRoleIn(ctx.principal.policies, row.name) })),
     total,
     next_cursor: isMore && last !== undefined ? encodeCursor([last.name]) : null,
   };
@@ -190,6 +191,7 @@ export async function read(ctx: Context, name: string, ports: VaultPorts) {
   const policies = await ports.policiesTouchingVault(db, ctx.tenantId, name);
   return {
     ...toWire(row),
+    your_role: vaultRoleIn(ctx.principal.policies, row.name),
     ...(await ports.secretIdsInVault(ctx, row)),
     policies: policies.map((policy) => ({ name: policy })),
   };

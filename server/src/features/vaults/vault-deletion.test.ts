@@ -12,6 +12,7 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { runJobs } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
 
 onBothDatabases('deleting a production vault', (database) => {
@@ -132,7 +133,7 @@ onBothDatabases('deleting a production vault', (database) => {
     const expired = await newVault();
     await ask(expired);
     service.clock.advance(4 * DAY_MS);
-    await service.app.jobs.runDue();
+    await runJobs(service);
     assert.equal(await statusOf(expired), 'active');
   });
 

@@ -111,6 +111,26 @@ onBothDatabases('members of a vault', (database) => {
     assert.equal(await canRead(vault, maker.token), false);
   });
 
+  test('a member sees their role in the vault and in the list, the highest of their own and their groups’', async () => {
+    const vault = await addVault(service);
+    const roles = async (token: string) => {
+      const { vaults } = await ok(send('GET', '/v1/vaults?limit=1000', undefined, token));
+      const listed = vaults.find(({ name }: { name: string }) => name === vault).your_role;
+      assert.equal((await ok(send('GET', `/v1/vaults/${vault}`, undefined, token))).your_role, listed);
+      return listed;
+    };
+    await ok(add(vault, { user: person.id, role: 'reader' }), 201);
+    assert.equal(await roles(person.token), 'reader');
+    const name = uniqueName('team');
+    const group = await ok(send('POST', '/v1/groups', { name }), 201);
+    await ok(add(vault, { group: name, role: 'writer' }), 201);
+    assert.equal(await roles(person.token), 'reader', 'the group is of others');
+    await ok(send('POST', `/v1/groups/${group.id}/members`, { user_id: person.id }), 201);
+    assert.equal(await roles(person.token), 'writer');
+    const auditor = await addPerson(service, { role: 'auditor' });
+    assert.equal(await roles(auditor.token), null, 'who sees it by their role in the tenant is no member');
+  });
+
   test('added by id or address, changed and taken out: each counts on the very next request', async () => {
     const vault = await addVault(service);
     const made = await ok(add(vault, { user: person.email.toUpperCase(), role: 'reader' }), 201);

@@ -64,6 +64,7 @@ onBothDatabases('vaults', (database) => {
     const read = await ok(send('GET', `/v1/vaults/${name}`));
     assert.deepEqual(read, {
       ...made,
+      your_role: 'manager',
       secret_ids: [],
       fortress_secret_ids: [],
       secret_ids_truncated: false,
@@ -301,7 +302,7 @@ onBothDatabases('vaults', (database) => {
       [again.description, again.tags, again.encryption.rotation_days, again.audit],
       ['new', [], 7, { log_reads: false, retention_days: null }],
     );
-    const { policies, secret_ids, fortress_secret_ids, secret_ids_truncated, ...read } = await ok(
+    const { policies, secret_ids, fortress_secret_ids, secret_ids_truncated, your_role, ...read } = await ok(
       send('GET', `/v1/vaults/${vault}`),
     );
     assert.deepEqual(read, again);

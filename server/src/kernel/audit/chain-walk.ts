@@ -93,6 +93,8 @@ export async function walkChain(
         seq = Number(segment.first_seq) - 1;
       }
       for (const text of texts) {
+        // The last segment may have been merged with later ones since the head was read.
+        if (seq >= head.seq) break;
         const stored = hashAt(segment, seq + 1);
         const purge = purgedBy(text);
         if (purge !== null) {

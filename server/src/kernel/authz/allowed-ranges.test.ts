@@ -6,7 +6,8 @@ import { allowedRangesInVault, possibleRanges, touchesVault, vaultsByName } from
 import { isAllowed } from './evaluate.ts';
 import { compileResourcePattern } from './pattern.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
-import { membershipPolicy } from './vault-roles.ts';
+import { rolePolicies } from './roles.ts';
+import { membershipPolicy, vaultRoleIn } from './vault-roles.ts';
 
 const rows: [pattern: string, reached: string[], missed: string[]][] = [
   ['*', ['a', 'a/b'], []],
@@ -191,4 +192,17 @@ test('memberships allow by role, in their vaults alone', () => {
   for (const [action, at, expected] of asked) assert.equal(may(action, at), expected, `${action} on ${at}`);
   assert.equal(allowedRangesInVault(policies, 'secrets:read', 'app', { time: 0 }).length, 1);
   assert.equal(allowedRangesInVault(policies, 'secrets:read', 'none', { time: 0 }).length, 0);
+});
+
+test('the role in a vault is the highest of all memberships', () => {
+  const policies = [
+    membershipPolicy([
+      { vault: 'app', role: 'reader' },
+      { vault: 'app', role: 'writer' },
+      { vault: 'web', role: 'reader' },
+    ]),
+  ];
+  const found = ['app', 'web', 'ap', 'App'].map((vault) => vaultRoleIn(policies, vault));
+  assert.deepEqual(found, ['writer', 'reader', null, null]);
+  assert.equal(vaultRoleIn(rolePolicies('owner'), 'app'), null);
 });

@@ -17,6 +17,12 @@ export function addDeclaredForms(...declared: string[]): void {
   for (const form of declared) if (form !== NO_PERMISSION) forms.add(form);
 }
 
+/** Every action and every form of a resource that a policy can name, in order, for editors that complete them. */
+export function declaredWords(): { actions: string[]; resources: string[] } {
+  const resources = [...forms].map((form) => form.replace(/\{([a-z_]+)\*?\}/g, '<$1>'));
+  return { actions: [...actions].sort(), resources: [...new Set(resources)].sort() };
+}
+
 /** Rejects a rule that can never match when it is written, because a deny that denies nothing is worse than an error. */
 export function refuseUndeclared({ statement }: PolicyDocument): void {
   for (const [i, { action, resource }] of statement.entries()) {

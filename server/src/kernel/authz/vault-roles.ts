@@ -1,3 +1,5 @@
+import { named } from '../request/named-schemas.ts';
+import { oneOf } from '../request/wire.ts';
 import { ownPolicySize } from './compiled-size.ts';
 import { ALL_PATHS, exactly } from './path-ranges.ts';
 import { compileActionPattern, isResource, type Pattern, type ResourcePattern } from './pattern.ts';
@@ -6,6 +8,11 @@ import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 /** The roles that a person or group can have in a vault. */
 export const VAULT_ROLES = ['reader', 'writer', 'manager'] as const;
 export type VaultRole = (typeof VAULT_ROLES)[number];
+export const VaultRoleName = named(
+  'VaultRole',
+  'reader: lists and reads secrets. writer: also changes secrets. manager: also changes the vault and its members.',
+  oneOf(VAULT_ROLES),
+);
 
 export interface Membership {
   vault: string;
@@ -58,7 +65,7 @@ export function membershipPolicy(memberships: readonly Membership[]): CompiledPo
   });
   const byAction = new Map<string, CompiledStatement[]>();
   return {
-    name: 'role/vault-member',
+    name: MEMBERSHIPS,
     bytes: ownPolicySize(memberships.length, []),
     statements,
     statementsFor(action) {
@@ -72,6 +79,15 @@ export function membershipPolicy(memberships: readonly Membership[]): CompiledPo
   };
 }
 
+/** The highest role that memberships among these policies give in a vault, to say so; what is allowed is decided by all policies together. */
+export function vaultRoleIn(policies: readonly CompiledPolicy[], vault: string): VaultRole | null {
+  const statements = policies.filter(({ name }) => name === MEMBERSHIPS).flatMap((policy) => policy.statements);
+  const isGiven = (role: VaultRole) =>
+    statements.some(({ sid, resources }) => sid === role && resources.some((each) => each.matches(`${VAULT}${vault}`)));
+  return VAULT_ROLES.findLast(isGiven) ?? null;
+}
+
+const MEMBERSHIPS = 'role/vault-member';
 const ACTIONS_KEPT_MAX = 64;
 const VAULT = 'vault/';
 

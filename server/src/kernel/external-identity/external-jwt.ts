@@ -31,16 +31,18 @@ export interface Expectations {
   readonly now: number;
   /** The maximum age since it was issued; `iat` is then required. */
   readonly maxAgeMs?: number;
+  /** The accepted types, in lower case, if they are not those of an identity. */
+  readonly types?: readonly string[];
 }
 
 const FORM = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 /** They would let the token choose the key that verifies it, or change what the signature covers (RFC 7515, 4.1; RFC 7797). */
 const REFUSED_HEADERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'zip', 'enc'] as const;
 /** Other types of JWT are signed with the same keys: a proof or a logout token is not an identity (RFC 8725, 3.11). */
-const TYPES = ['jwt', 'at+jwt', 'jose'];
+const IDENTITY_TYPES: readonly string[] = ['jwt', 'at+jwt', 'jose'];
 
 /** Parses a token, within limits, before any key is looked up. */
-export function readToken(text: string, allowed: readonly JwsAlgorithm[]): ReadToken {
+export function readToken(text: string, allowed: readonly JwsAlgorithm[], types = IDENTITY_TYPES): ReadToken {
   if (text.length > TOKEN_LENGTH_MAX) refuse('the token is too long');
   if (!FORM.test(text)) refuse('the token is not a signed JWT');
   const [header = '', payload = ''] = text.split('.');
@@ -51,7 +53,7 @@ export function readToken(text: string, allowed: readonly JwsAlgorithm[]): ReadT
   const algorithm = algorithmNamed(fields['alg']);
   if (algorithm === null || !allowed.includes(algorithm)) refuse('the signature algorithm is not accepted');
   const { typ = 'JWT', kid = null } = fields;
-  if (typeof typ !== 'string' || !TYPES.includes(typ.toLowerCase().replace(/^application\//, ''))) {
+  if (typeof typ !== 'string' || !types.includes(typ.toLowerCase().replace(/^application\//, ''))) {
     refuse('the token is of another kind');
   }
   if (kid !== null && (typeof kid !== 'string' || kid === '' || kid.length > KID_LENGTH_MAX)) {

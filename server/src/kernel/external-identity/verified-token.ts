@@ -15,7 +15,7 @@ export async function verifiedByKeySet(
   source: KeySource,
   keySets: KeySets,
 ): Promise<Claims> {
-  const token = readToken(text, allowed);
+  const token = readToken(text, allowed, expected.types);
   refuseUnfitClaims(token.unverified, expected);
   const key = await keySets.find(source, token.header.kid, token.header.algorithm);
   if (!(await isSignedBy(token, key))) refuse('the signature is wrong');
@@ -29,7 +29,7 @@ export async function verifiedByKeys(
   expected: Expectations,
   keys: readonly ExternalKey[],
 ): Promise<Claims> {
-  const token = readToken(text, allowed);
+  const token = readToken(text, allowed, expected.types);
   refuseUnfitClaims(token.unverified, expected);
   for (const key of candidateKeys(keys, null, token.header.algorithm)) {
     if (await isSignedBy(token, key)) return token.unverified;

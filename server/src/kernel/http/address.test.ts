@@ -44,6 +44,8 @@ test('garbage ends the walk at the trusted proxy that passed it on', () => {
     '1.1',
     'fe80::1%eth0',
     'x',
+    '\u00a0198.51.100.7',
+    '10.0.0.3\u00a0',
   ];
   for (const entry of garbage) {
     assert.equal(clientAddress('10.0.0.1', entry, PROXIES), '10.0.0.1', entry);

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../platform/cidr.ts';
+import { headerPart } from './headers.ts';
 
 export interface TrustedProxies {
   readonly ranges: readonly Cidr[];
@@ -51,7 +52,7 @@ function walk(peer: Address, header: string, trusted: TrustedProxies): Address {
   let end = header.length;
   for (let hops = 0; hops < MAX_FORWARDED_HOPS && end > 0; hops++) {
     const comma = header.lastIndexOf(',', end - 1);
-    const hop = parseAddress(header.slice(comma + 1, end).trim());
+    const hop = parseAddress(headerPart(header.slice(comma + 1, end)));
     if (hop === null) return nearest;
     if (!isTrusted(hop, trusted)) return hop;
     nearest = hop;

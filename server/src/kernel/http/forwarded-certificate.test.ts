@@ -55,6 +55,7 @@ test('anything else is malformed, which is not the same as none', () => {
   }
   assert.equal(read('client-cert', { 'client-cert-chain': ITEM }), 'malformed', 'a chain of nothing');
   assert.equal(read('client-cert', { 'client-cert': ITEM, 'client-cert-chain': `${ITEM},` }), 'malformed');
+  assert.equal(read('client-cert', { 'client-cert': ITEM, 'client-cert-chain': `\u00a0${ITEM}` }), 'malformed');
   for (const text of ['%', '%E0%A4%A', ESCAPED + ESCAPED, `x${ESCAPED}`, `${ESCAPED}, ${ESCAPED}`, ITEM, '(null)']) {
     assert.equal(read('x-client-cert', { 'x-client-cert': text }), 'malformed', text);
   }

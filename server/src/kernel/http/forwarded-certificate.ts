@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { headerPart } from './headers.ts';
 
 /** `client-cert`: RFC 9440. `x-client-cert`: URL-escaped PEM, like nginx's `$ssl_client_escaped_cert`. */
 export const CERTIFICATE_HEADERS = ['client-cert', 'x-client-cert'] as const;
@@ -10,7 +11,7 @@ export interface Forwarded {
 }
 
 const BINARY_ITEM = /^:([A-Za-z0-9+/]+={0,2}):$/;
-const PEM = /^-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
+const PEM = /^-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\t\n\r ]+)-----END CERTIFICATE-----[\t\n\r ]*$/;
 
 /**
  * The client certificate that a proxy reports. Only the header that the operator configured is read: the proxy may not know another one and pass it
@@ -25,7 +26,7 @@ export function forwardedCertificate(
   if (typeof text !== 'string' || typeof chainText !== 'string') return 'malformed';
   if (text === '') return chainText === '' ? 'none' : 'malformed';
   const der = header === 'client-cert' ? binaryItem(text) : escapedPem(text);
-  const chain = chainText === '' ? [] : chainText.split(',').map((item) => binaryItem(item.trim()));
+  const chain = chainText === '' ? [] : chainText.split(',').map((item) => binaryItem(headerPart(item)));
   if (der === null || !chain.every((item) => item !== null)) return 'malformed';
   return { der, chain };
 }
@@ -39,7 +40,7 @@ function binaryItem(text: string): Uint8Array | null {
 function escapedPem(text: string): Uint8Array | null {
   try {
     const [, base64] = PEM.exec(decodeURIComponent(text)) ?? [];
-    return base64 === undefined ? null : canonicalBase64(base64.replaceAll(/\s+/g, ''));
+    return base64 === undefined ? null : canonicalBase64(base64.replaceAll(/[\t\n\r ]+/g, ''));
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { hostProblem } from './headers.ts';
+import { headerPart, hostProblem } from './headers.ts';
 
 const problem = (host: string | undefined, httpVersion = '1.1') =>
   hostProblem({ headers: { host }, httpVersion } as IncomingMessage);
@@ -21,4 +21,15 @@ test('none, two and what is no host are refused', () => {
 test('HTTP/1.0 knows no Host header, but two of them are refused there too', () => {
   assert.equal(problem(undefined, '1.0'), null);
   assert.notEqual(problem('a, b', '1.0'), null);
+});
+
+test('around a part of a header only spaces and tabs are no part of it', () => {
+  for (const around of ['', ' ', '\t', ' \t ', ' '.repeat(16_000)]) {
+    assert.equal(headerPart(`${around}a b${around}`), 'a b');
+  }
+  assert.equal(headerPart(' \t '), '');
+  for (const kept of ['\u00a0', '\u0085', '\v', '\f', '\r', '\n', '\ufeff', '\u2028', '\u3000']) {
+    assert.equal(headerPart(`${kept}a${kept}`), `${kept}a${kept}`);
+    assert.equal(headerPart(` ${kept} a`), `${kept} a`);
+  }
 });

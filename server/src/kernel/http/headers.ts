@@ -2,6 +2,22 @@ import type { IncomingMessage } from 'node:http';
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
+/**
+ * A part of a header without the spaces and tabs around it (RFC 9110, 5.6.3). `trim` would also remove the byte 0xA0, which is part of a name for
+ * browsers and proxies: what they hold for another cookie, address or value would count as the one that the service looks for.
+ */
+export function headerPart(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text, start)) start++;
+  while (end > start && isBlank(text, end - 1)) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  return text[at] === ' ' || text[at] === '\t';
+}
+
 /** Responses are never cached, framed, sniffed or used as a page. */
 export function securityHeaders(isHttps: boolean): Record<string, string> {
   return {

@@ -70,16 +70,24 @@ test('many at once each get their own, refused ones among them', async () => {
 });
 
 test('other work goes on while a large body is parsed', async () => {
-  let isParsing = true;
-  let turns = 0;
-  const turn = () => {
-    turns++;
-    if (isParsing) setTimeout(turn, 1);
+  const text = `"${'\\"'.repeat(6 * 1024 * 1024)}"`;
+  const turnsMeanwhile = async () => {
+    const body = bytesOf(text);
+    let isParsing = true;
+    let turns = 0;
+    const turn = () => {
+      turns++;
+      if (isParsing) setTimeout(turn, 1);
+    };
+    setTimeout(turn, 1);
+    await thread.parse(body);
+    isParsing = false;
+    return turns;
   };
-  setTimeout(turn, 1);
-  await thread.parse(bytesOf(`"${'\\"'.repeat(6 * 1024 * 1024)}"`));
-  isParsing = false;
-  assert.ok(turns > 5, `${turns} turns`);
+  // The most of some: what else the machine does can only take turns away.
+  let most = 0;
+  for (let round = 0; round < 5 && most <= 5; round++) most = Math.max(most, await turnsMeanwhile());
+  assert.ok(most > 5, `${most} turns`);
 });
 
 test('a thread that ends fails what it has, and the next body starts another', async () => {

@@ -2,13 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CofferError, unavailable } from '../platform/errors.ts';
 import type { Kernel } from '../platform/kernel.ts';
 import { workerShares } from '../platform/worker-shares.ts';
+import type { EndpointDeclaration } from '../request/declaration.ts';
 import type { BodyHolder, UnreadBody } from '../request/pipeline.ts';
 import { BodyBudget, type BodyRefusal } from './body-budget.ts';
+import { headerPart } from './headers.ts';
 import { JsonError } from './json.ts';
 import { JsonThread } from './json-thread.ts';
 import { announcedLength, awaitsContinue } from './unread-body.ts';
 
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 /** The initial allocation, or less if the announced length is smaller. An announced length alone must not allocate memory. */
 const FIRST_BYTES = 64 * 1024;
 /** Each piece costs some microseconds, whatever its size, so there may be only few of them unless they are large on average. */
@@ -45,6 +47,9 @@ export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metric
   };
 }
 
+/** The content types that a body may have besides JSON. */
+type AcceptedBody = Pick<EndpointDeclaration, 'form' | 'format'>;
+
 /** The body of one request. Nothing of it is read before the pipeline requests it. */
 export class RequestBody implements UnreadBody {
   readonly #request: IncomingMessage;
@@ -53,11 +58,11 @@ export class RequestBody implements UnreadBody {
   #release: () => void = () => {};
   /** How long the client took to send it. */
   waitedMs = 0;
-  readonly #acceptsForm: boolean;
+  readonly #accepted: AcceptedBody;
 
-  constructor(request: IncomingMessage, response: ServerResponse, reading: BodyReading, acceptsForm = false) {
+  constructor(request: IncomingMessage, response: ServerResponse, reading: BodyReading, accepted: AcceptedBody = {}) {
     this.#request = request;
-    this.#acceptsForm = acceptsForm;
+    this.#accepted = accepted;
     this.#response = response;
     this.#reading = reading;
   }
@@ -65,7 +70,7 @@ export class RequestBody implements UnreadBody {
   async read(holder: BodyHolder, bytesMax: number, membersMax?: number): Promise<unknown> {
     const bytes = await this.readBytes(holder, bytesMax);
     if (bytes.length === 0) return undefined;
-    if (this.#acceptsForm && isForm(this.#request)) return formOf(bytes);
+    if (this.#accepted.form !== undefined && isForm(this.#request)) return formOf(bytes);
     try {
       return await this.#reading.json.parse(bytes, membersMax);
     } catch (error) {
@@ -109,7 +114,7 @@ export class RequestBody implements UnreadBody {
       };
       const add = (piece: Buffer) => {
         try {
-          if (collected.isEmpty) checkType(request, this.#acceptsForm);
+          if (collected.isEmpty) checkType(request, this.#accepted);
           collected.add(piece);
         } catch (error) {
           stop();
@@ -182,11 +187,15 @@ class Collected {
   }
 }
 
-const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?$/i;
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 /** More than any form of ours has. */
 const FORM_FIELDS_MAX = 16;
 
-function isForm({ headers }: IncomingMessage): boolean {
+export function isJson({ headers }: IncomingMessage): boolean {
+  return JSON_TYPE.test(headers['content-type'] ?? '');
+}
+
+export function isForm({ headers }: IncomingMessage): boolean {
   return FORM_TYPE.test(headers['content-type'] ?? '');
 }
 
@@ -200,13 +209,15 @@ function formOf(bytes: Buffer): Record<string, string> {
   return Object.fromEntries(fields.filter(([, value]) => value !== ''));
 }
 
-function checkType(request: IncomingMessage, acceptsForm: boolean): void {
+function checkType(request: IncomingMessage, { form, format }: AcceptedBody): void {
   const { headers } = request;
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new CofferError('INVALID_REQUEST', 'Send the body uncompressed, without Content-Encoding.');
   }
-  if (acceptsForm && isForm(request)) return;
-  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+  if (form !== undefined && isForm(request)) return;
+  const type = headers['content-type'] ?? '';
+  if (format !== undefined && headerPart(type.split(';', 1)[0] ?? '').toLowerCase() === format.mediaType) return;
+  if (!isJson(request)) {
     throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');
   }
 }

@@ -10,7 +10,6 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import FindMyWay from 'find-my-way';
 import { type Span, Trace, withinTrace } from '../observability/trace.ts';
 import type { ListeningPorts } from '../platform/addresses.ts';
 import { SECOND_MS } from '../platform/clock.ts';
@@ -20,16 +19,20 @@ import type { Kernel } from '../platform/kernel.ts';
 import { workerShares } from '../platform/worker-shares.ts';
 import type { Call } from '../request/call.ts';
 import { Deadline } from '../request/deadline.ts';
-import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../request/pipeline.ts';
+import type { EndpointDeclaration } from '../request/declaration.ts';
+import type { Pipeline, ReadyEndpoint } from '../request/pipeline.ts';
+import { errorReply, isPage, isRefusal, isStream, type Reply } from '../request/reply.ts';
+import type { WireFormat } from '../request/wire-format.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
 import { SlowReader, SMALL_BYTES, writeAnswer } from './answer-writer.ts';
+import { consoleTarget, sessionCookie, withCookie } from './browser-session.ts';
 import { ConnectionLimit } from './connection-limit.ts';
-import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
+import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
 import { bodyReading, RequestBody } from './request-body.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
-import { type Match, match, type Route, routesOf } from './routes.ts';
+import { find, methodOf, type RefusedEarly, routerOf } from './router.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
 import { endAfterDraining, hasBody, hasRestOfBody } from './unread-body.ts';
@@ -42,8 +45,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
 const CLOSE_SWEEP_MS = 50;
 /** Clients that have not sent their request or read their response by then would delay the shutdown for everyone. */
 const CLOSE_GRACE_MS = 10 * SECOND_MS;
-/** Longer than the longest secret path (1,024 bytes), each byte of which may be percent-encoded as three. */
-const PARAMETER_LENGTH_MAX = 4096;
 
 export interface HttpServer {
   listen(): Promise<ListeningPorts>;
@@ -106,6 +107,7 @@ export function createHttpServer(
   const cutters = listeners.map(connectionCutter);
   const reading = bodyReading(kernel);
   const router = routerOf(endpoints);
+  const formats = [...new Set(endpoints.flatMap(({ declaration: { format } }) => format ?? []))];
   const requestLog = new RequestLog(config.requestLog, kernel.log);
   const send = (response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void) => {
     reply.headers['X-Request-Id'] = requestId;
@@ -115,14 +117,31 @@ export function createHttpServer(
   };
 
   /** What was begun ends by itself, and commits nothing. */
-  const tooLate = ({ request_id, route }: LoggedRequest, error: CofferError): Reply => {
+  const tooLate = ({ request_id, route }: LoggedRequest, error: CofferError, format?: WireFormat): Reply => {
     kernel.log.warn({ request_id, route, what_to_do: TOO_LATE }, 'a request took too long');
-    return errorReply(error, request_id, { 'Retry-After': String(error.retryAfterSeconds) });
+    return errorReply(error, request_id, { 'Retry-After': String(error.retryAfterSeconds) }, { format });
+  };
+
+  const logout = endpoints.find(({ declaration }) => declaration.session === 'ends');
+  /** Whoever signs in with a browser that has a session ends that session, as a logout: nobody would have it any more, except a thief. */
+  const endFormerSession = async ({ session, credentials }: EndpointDeclaration, call: Call, { status }: Reply) => {
+    const former = call.session ?? null;
+    if (session !== 'begins' || credentials !== 'public' || former === null || status >= 300) return;
+    if (logout === undefined) return;
+    const { method, path } = logout.declaration;
+    const { address, certificate } = call;
+    const requestId = newId('req');
+    const ending = { requestId, method, url: path, headers: {}, session: former, params: {}, body: undefined };
+    const ended = await pipeline.answer(logout, { ...ending, address, certificate }, null);
+    // A session that was over already is refused with 401.
+    if (ended.status >= 300 && ended.status !== 401)
+      kernel.log.warn({ request_id: requestId }, 'the former session of a browser did not end');
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string) => {
-    const found = find(router, request);
-    const { headers } = request;
+    const { headers, url = '/' } = request;
+    const ofConsole = config.isConsoleOn ? consoleTarget(url) : null;
+    const found = find(router, formats, request, ofConsole);
     const logged: LoggedRequest = {
       request_id: requestId,
       method: methodOf(request),
@@ -143,8 +162,9 @@ export function createHttpServer(
     const call: Call = {
       requestId,
       method: logged.method,
-      url: request.url ?? '/',
+      url: ofConsole ?? url,
       headers,
+      ...(ofConsole !== null && { session: sessionCookie(headers) }),
       params,
       body: undefined,
       address: logged.address,
@@ -153,19 +173,22 @@ export function createHttpServer(
       ...(deadline && { deadline }),
       ...(trace && { trace }),
     };
-    const body = hasBody(request) ? new RequestBody(request, response, reading, declaration.form === true) : null;
+    const body = hasBody(request) ? new RequestBody(request, response, reading, declaration) : null;
     const act = () => {
       const answering = pipeline.answer(endpoint, call, body);
       return body === null ? answering : answering.finally(() => body.release());
     };
     const begin = trace === null ? act : () => withinTrace(trace, act);
-    const result = await (deadline === undefined ? begin() : deadline.answer(begin, (error) => tooLate(logged, error)));
+    const late = (error: CofferError) => tooLate(logged, error, declaration.format);
+    const result = await (deadline === undefined ? begin() : deadline.answer(begin, late));
     const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
     kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
     requestLog.answered(logged, result.status, durationMs);
     if (trace !== null) kernel.traces?.add(endOf(trace, logged, result.status));
-    if (declaration.raw.startsWith('text/html')) result.headers['Content-Security-Policy'] ??= PAGE_SECURITY_POLICY;
-    send(response, result, requestId, (error) => {
+    if (isPage(declaration.raw)) result.headers['Content-Security-Policy'] ??= PAGE_SECURITY_POLICY;
+    if (ofConsole !== null) await endFormerSession(declaration, call, result);
+    const sent = ofConsole === null ? result : withCookie(result, declaration, kernel.clock.now());
+    send(response, sent, requestId, (error) => {
       // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;
       const level = error instanceof SlowReader ? 'warn' : 'error';
@@ -284,82 +307,13 @@ function createMainListener(options: ServerOptions, identity: CurrentIdentity | 
   return createSecureServer({ ...options, ...identity.options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
 }
 
-type Router = FindMyWay.Instance<FindMyWay.HTTPVersion.V1>;
-
-/** The router only looks at paths: the endpoints of a route know their methods. */
-const ANY_METHOD = 'GET';
-const notCalled = () => {};
-
-function routerOf(endpoints: readonly ReadyEndpoint[]): Router {
-  const router = FindMyWay({
-    maxParamLength: PARAMETER_LENGTH_MAX,
-    // The pipeline parses queries strictly, once the endpoint is known.
-    querystringParser: () => ({}),
-    // With these, a path that cannot be decoded or is too long is told from one that does not exist.
-    onBadUrl: notCalled,
-    onMaxParamLength: notCalled,
-  });
-  for (const route of routesOf(endpoints)) router.on(ANY_METHOD, route.url, notCalled, route);
-  return router;
-}
-
-/** Why a request was refused before an endpoint was found for it. */
-type RefusedEarly =
-  | 'expectation'
-  | 'headers_too_large'
-  | 'host'
-  | 'malformed'
-  | 'method'
-  | 'path'
-  | 'timeout'
-  | 'unknown_route';
-
-type Found =
-  | Extract<Match, { params: unknown }>
-  /** Without a reason the answer is no refusal. */
-  | { endpoint: null; reason: RefusedEarly | null; refusal(requestId: string): Reply };
-
-function find(router: Router, request: IncomingMessage): Found {
-  const refusedWith = (reason: RefusedEarly, code: 'INVALID_REQUEST' | 'NOT_FOUND', message: string): Found => ({
-    endpoint: null,
-    reason,
-    refusal: (requestId) => errorReply(new CofferError(code, message), requestId),
-  });
-  const problem = hostProblem(request);
-  if (problem !== null) return refusedWith('host', 'INVALID_REQUEST', problem);
-  const found = router.find(ANY_METHOD, request.url ?? '/');
-  if (found === null)
-    return refusedWith('unknown_route', 'NOT_FOUND', 'This route does not exist. The API is described at /docs.');
-  const method = methodOf(request);
-  if (found.store === null)
-    return refusedWith('path', 'INVALID_REQUEST', 'The path of the request could not be parsed.');
-  const params = found.params as Record<string, string>;
-  const matched = match(found.store as Route, method === 'HEAD' ? 'GET' : method, params);
-  if (matched.endpoint !== null) return matched;
-  const { allow } = matched;
-  const reason = allow.length === 0 ? 'unknown_route' : method === 'OPTIONS' ? null : 'method';
-  return { endpoint: null, reason, refusal: (requestId) => withoutEndpoint(method, allow, requestId) };
-}
-
-function methodOf({ method = '' }: IncomingMessage): string {
-  return method;
-}
-
 const TOO_LATE =
   'The database, the disk or a service that the request needs did not respond within CV_REQUEST_TIMEOUT_SECONDS: look at cv_database_wait_seconds, at cv_audit_write_duration_seconds and at their load.';
 const FAILED = new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.');
 
-/** The declared methods are public in the API reference, so the caller need not be authenticated. */
-function withoutEndpoint(method: string, declared: readonly string[], requestId: string): Reply {
-  if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'This route does not exist.'), requestId);
-  const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-  if (method === 'OPTIONS') return { status: 204, headers: { Allow }, body: null };
-  return errorReply(new CofferError('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`), requestId, { Allow });
-}
-
 function write(
   response: ServerResponse,
-  { status, headers, body }: Reply,
+  { status, headers, cookies = [], body }: Reply,
   more: Record<string, string>,
   onFailure: (error: unknown) => void = () => {},
 ): void {
@@ -368,6 +322,7 @@ function write(
   // Node writes a flat list without processing each name again.
   const flat: string[] = [];
   for (const name in headers) flat.push(name, headers[name] as string);
+  for (const cookie of cookies) flat.push('Set-Cookie', cookie);
   for (const name in more) if (headers[name] === undefined) flat.push(name, more[name] as string);
   if (body !== null) {
     if (!('Content-Type' in headers)) flat.push('Content-Type', JSON_CONTENT_TYPE);

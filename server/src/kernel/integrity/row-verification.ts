@@ -5,8 +5,10 @@ import type { AnyAuthenticatedTable } from './authenticated-table.ts';
 import { DigestTable } from './digest-table.ts';
 import type { RowRecord } from './row-changes.ts';
 
-/** Problems that are listed one by one; further ones are only counted. */
+/** Problems that a response lists one by one; further ones are only counted. */
 export const PROBLEMS_TOLD_MAX = 100;
+/** Problems that are kept, so that those which newer log entries explain can be dropped again; further ones are only counted. */
+const PROBLEMS_KEPT_MAX = 100_000;
 
 /**
  * What is wrong with a row. `forged`: the service did not write it in this form. `rolled_back`: the service wrote it, but has changed it since.
@@ -132,7 +134,12 @@ export class RowFindings {
 
   add(problem: RowProblem): void {
     this.count++;
-    if (this.problems.length < PROBLEMS_TOLD_MAX) this.problems.push(problem);
+    if (this.problems.length < PROBLEMS_KEPT_MAX) this.problems.push(problem);
+  }
+
+  /** The first problems, for people. */
+  get told(): RowProblem[] {
+    return this.problems.slice(0, PROBLEMS_TOLD_MAX);
   }
 }
 

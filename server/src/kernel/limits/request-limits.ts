@@ -15,7 +15,7 @@ export function limitByAddress(ctx: Context): RateState | null {
  * Counts by tenant and class, and also by token if a token has its own limits; the state of the tighter one is returned. A token that is refused
  * does not use up its tenant's limit. For requests that are not limited, the state of the caller's reads is returned.
  */
-export function limitByTenant(ctx: Context): RateState {
+export function limitByTenant(ctx: Context, check = enforced): RateState {
   const { rate } = ctx.declaration;
   const cls = rate === 'auth' ? 'write' : rate === 'none' ? 'read' : rate;
   const { tenantId, plan, tenantRates, credentialId, tokenRates } = ctx.principal;
@@ -23,10 +23,18 @@ export function limitByTenant(ctx: Context): RateState {
   const limit = tenantRates[cls] ?? plans.of(plan).rates[cls];
   if (rate === 'none') return rates.peek(`${tenantId} ${cls}`, limit, ctx.now);
   const tokenLimit = tokenRates[cls];
-  if (tokenLimit === undefined) return enforced(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
-  const own = enforced(rates.take(`${credentialId} ${cls}`, tokenLimit, ctx.now));
-  const state = enforced(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
+  if (tokenLimit === undefined) return check(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
+  const own = check(rates.take(`${credentialId} ${cls}`, tokenLimit, ctx.now));
+  const state = check(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
   return own.remaining < state.remaining ? own : state;
+}
+
+/**
+ * Whoever signs out is never refused for the requests that were sent before, by them or by whoever took their session. A request that does not end
+ * the session is: the state says whether, see `overLimit`.
+ */
+export function countByTenant(ctx: Context): RateState {
+  return limitByTenant(ctx, (state) => state);
 }
 
 /**
@@ -47,9 +55,13 @@ export function rateHeaders(state: RateState): Record<string, string> {
 }
 
 function enforced(state: RateState): RateState {
-  if (!state.isExceeded) return state;
+  if (state.isExceeded) throw overLimit(state);
+  return state;
+}
+
+export function overLimit(state: RateState): CofferError {
   const message = `Too many requests: wait ${state.retryAfterSeconds} s. The limit is ${state.limit} per minute.`;
-  throw new CofferError('RATE_LIMIT_EXCEEDED', message, {
+  return new CofferError('RATE_LIMIT_EXCEEDED', message, {
     retryAfterSeconds: state.retryAfterSeconds,
     headers: rateHeaders(state),
   });

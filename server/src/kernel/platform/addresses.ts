@@ -39,6 +39,11 @@ export class Addresses {
     return tlsPort === null ? null : `https://${new URL(this.baseUrl).hostname}:${tlsPort}`;
   }
 
+  /** The URL at which a client can present a certificate, if there is one. Plain http has none. */
+  get certificateUrl(): string | null {
+    return this.baseUrl.startsWith('https:') ? this.baseUrl : this.tlsUrl;
+  }
+
   /** Every origin that clients may use. A configured base URL is the only one. */
   get origins(): readonly string[] {
     const { baseUrl, tlsUrl } = this;

@@ -58,6 +58,7 @@ test('an empty environment is a complete configuration', () => {
     isEndpointDriftNotified: false,
     changed: {},
     mail: { kind: 'files', folder: join(dataDir, 'mail'), from: 'coffer@localhost' },
+    isConsoleOn: true,
     isSignupOn: false,
     signupMailsPerHour: 1000,
     stripe: null,

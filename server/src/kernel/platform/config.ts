@@ -101,6 +101,7 @@ export interface Config {
   /** Settings that differ from their defaults, as they were written. Secret ones are hidden. */
   readonly changed: Readonly<Record<string, string>>;
   readonly mail: MailConfig;
+  readonly isConsoleOn: boolean;
   readonly isSignupOn: boolean;
   readonly signupMailsPerHour: number;
   /** Null without a signing secret. */
@@ -286,7 +287,8 @@ function build(values: Values, changed: Record<string, string>): Config {
       isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',
       changed: Object.freeze(changed),
       mail: mailOf(values, dataDir),
-      isSignupOn: values.CV_SIGNUP === 'on',
+      isConsoleOn: values.CV_CONSOLE,
+      isSignupOn: values.CV_SIGNUP,
       signupMailsPerHour: values.CV_SIGNUP_MAILS_PER_HOUR,
       stripe: stripeOf(values),
       copilot: copilotOf(values),

@@ -70,6 +70,10 @@ export const ERROR_CODES = {
     503,
     'The database or the audit log is unavailable: repeat the request after the number of seconds in `Retry-After`.',
   ],
+  PASSKEYS_DISABLED: [
+    503,
+    'Browsers refuse passkeys for the base URL of the service: the operator sets CV_BASE_URL to https with a host name.',
+  ],
   COPILOT_DISABLED: [503, 'The assistant is not enabled: the operator has not set CV_COPILOT_PROVIDER.'],
   COPILOT_UNAVAILABLE: [
     503,

@@ -1,4 +1,4 @@
-import type { Kind } from './setting-kind.ts';
+import { type Kind, onOrOff } from './setting-kind.ts';
 
 /** What is logged about requests. */
 export interface RequestLogConfig {
@@ -26,11 +26,6 @@ const collectorUrl: Kind<string> = {
     return `${origin}${pathname}`.replace(/\/$/, '');
   },
 };
-const onOrOff: Kind<boolean> = {
-  expects: '`on` or `off`',
-  parse: (written) => (written === 'on' ? true : written === 'off' ? false : undefined),
-};
-
 const seconds: Kind<number> = {
   expects: `a whole number from 1 to ${TIMEOUT_SECONDS_MAX}`,
   parse: (written) => {

@@ -60,11 +60,11 @@ export function saasConflicts(
   const check = (isWrong: boolean, problem: string) => isWrong && problems.push(problem);
   check(given.has('CV_SMTP_URL') && !given.has('CV_MAIL_FROM'), 'CV_MAIL_FROM must be set too, or remove CV_SMTP_URL.');
   check(
-    values['CV_SIGNUP'] === 'on' && !given.has('CV_SMTP_URL') && !isDevelopment(values as Partial<Values>),
+    values['CV_SIGNUP'] === true && !given.has('CV_SMTP_URL') && !isDevelopment(values as Partial<Values>),
     'CV_SIGNUP=on requires CV_SMTP_URL and CV_MAIL_FROM, because new owners verify their e-mail address. Only a service that can be reached from this machine alone (CV_HOST=127.0.0.1, no CV_BASE_URL) writes mail to files instead.',
   );
   check(
-    given.has('CV_SIGNUP_MAILS_PER_HOUR') && values['CV_SIGNUP'] !== 'on',
+    given.has('CV_SIGNUP_MAILS_PER_HOUR') && values['CV_SIGNUP'] !== true,
     'CV_SIGNUP_MAILS_PER_HOUR has no effect here: remove it, or set CV_SIGNUP=on.',
   );
   const [secret, file] = [given.has('CV_STRIPE_WEBHOOK_SECRET'), given.has('CV_STRIPE_WEBHOOK_SECRET_FILE')];

@@ -1,5 +1,5 @@
 import { PLANS, type Plan } from '../limits/rate-classes.ts';
-import { type Kind, parseBaseUrl, text, whole } from './setting-kind.ts';
+import { type Kind, onOrOff, parseBaseUrl, text, whole } from './setting-kind.ts';
 
 /** A mail server, from a URL such as smtps://user:password@mail.example.com. */
 export interface SmtpServer {
@@ -62,11 +62,6 @@ const prices: Kind<ReadonlyMap<string, Plan>> = {
     }
     return known.size <= PRICES_MAX ? known : undefined;
   },
-};
-
-const onOrOff: Kind<'on' | 'off'> = {
-  expects: 'one of on, off',
-  parse: (written) => (written === 'on' || written === 'off' ? written : undefined),
 };
 
 const apiUrl: Kind<string> = { expects: 'an https:// URL without user, path or query', parse: parseBaseUrl };

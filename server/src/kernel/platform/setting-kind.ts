@@ -9,6 +9,11 @@ export const text: Kind<string> = {
   parse: (written) => (/^\P{Cc}{1,1024}$/u.test(written) ? written : undefined),
 };
 
+export const onOrOff: Kind<boolean> = {
+  expects: '`on` or `off`',
+  parse: (written) => (written === 'on' ? true : written === 'off' ? false : undefined),
+};
+
 export const whole = (min: number, max: number): Kind<number> => ({
   expects: `a whole number from ${min} to ${max}`,
   parse: (written) => {

@@ -9,7 +9,7 @@ import { isHostName } from './host-name.ts';
 import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';
 import { regionName, regionPeers, regionUrls } from './region-settings.ts';
 import { SAAS_SETTINGS } from './saas-settings.ts';
-import { type Kind, parseBaseUrl, text } from './setting-kind.ts';
+import { type Kind, onOrOff, parseBaseUrl, text } from './setting-kind.ts';
 
 /** Variables whose names begin so are settings of the service; an unknown one is a spelling mistake. */
 export const PREFIXES = ['CV_', 'ANOMALY_'] as const;
@@ -123,6 +123,13 @@ export const SETTINGS = [
     default: null,
     fallback: 'scheme, host and port listened on',
     doc: 'URL under which clients reach the service.',
+    secret: false,
+  },
+  {
+    name: 'CV_CONSOLE',
+    kind: onOrOff,
+    default: 'on',
+    doc: '`off`: the service has no web console, and accepts no session in a cookie.',
     secret: false,
   },
   {

@@ -71,6 +71,12 @@ export class Access implements Acceptance {
     return mfaAt !== null && this.#request.now - mfaAt < MFA_FRESH_MS;
   }
 
+  /** Whether the caller signed in recently, with or without a second factor. */
+  get isSignInFresh(): boolean {
+    const at = this.#caller.principalOrNull?.signedInAt ?? null;
+    return at !== null && this.#request.now - at < MFA_FRESH_MS;
+  }
+
   /** Evaluates the caller's rights. A change keeps the decision so that `acceptAgain` can repeat it. */
   decide<T>(decide: (principal: Principal) => T): T {
     const outcome = decide(this.#caller.principal);
@@ -135,6 +141,17 @@ export class Access implements Acceptance {
   refuseIfNeverAllowed(resource: string): void {
     const { permission } = this.#request.declaration;
     if (!this.decide(({ policies }) => couldEverAllow(policies, permission, resource))) this.authorize(resource);
+  }
+
+  /** For a further action that the request takes, besides the one that it is declared with; throws to refuse. */
+  authorizeAlso(action: string, resource: string, attributes: ResourceAttributes = {}): void {
+    const refusal = this.#refusal(action, resource, attributes);
+    if (refusal !== null) throw refusal;
+  }
+
+  /** Whether some policy of the caller could allow the action, whatever the attributes of the resource are. */
+  couldEver(action: string, resource: string): boolean {
+    return this.decide(({ policies }) => couldEverAllow(policies, action, resource));
   }
 
   /** Whether the caller is allowed. Lists use it to leave out items without refusing the request. */

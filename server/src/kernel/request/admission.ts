@@ -32,7 +32,7 @@ export function requireEnrolment({ declaration, caller }: Context): void {
   if (caller.principalOrNull?.mustEnrol !== true || declaration.beforeEnrolment === true) return;
   throw new CofferError(
     'MFA_REQUIRED',
-    'Your organization requires a second factor: enrol one with POST /auth/mfa/totp, confirm it with POST /auth/mfa/totp/confirm, and log in with a code.',
+    'Your organization requires a second factor. Enrol a passkey with POST /auth/mfa/passkeys/options and sign in with it; or enrol an authenticator app with POST /auth/mfa/totp, confirm it with POST /auth/mfa/totp/confirm, and log in with a code.',
     { auditReason: 'the tenant requires a second factor' },
   );
 }

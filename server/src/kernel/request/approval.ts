@@ -7,8 +7,17 @@ import { id, object, oneOf, timestampText } from './wire.ts';
 export type ApprovalLevel = 'vault_manager' | 'admin';
 
 interface ApprovalRule {
-  /** A destructive operation cannot be undone, so it waits for a second, separate call even if nobody else could approve it. */
-  isDestructive: boolean;
+  /** It waits for a second, separate call even if nobody else could approve it, because it cannot be undone or a person asks it for themselves. */
+  alwaysWaits: boolean;
+  /** Whoever approves it has just shown a second factor that opens fortress secrets. */
+  needsProof?: boolean;
+  /**
+   * It still waits when the session ends in which it was requested, as by a logout. It does not when all sessions of the person are ended, as when
+   * their password is reset or they are disabled: whoever asked may have been somebody else.
+   */
+  outlivesSession?: boolean;
+  /** What an owner requests is approved by another owner too, as long as the tenant has one. */
+  needsOwnerForOwner?: boolean;
   levels: readonly ApprovalLevel[];
 }
 
@@ -17,12 +26,19 @@ interface ApprovalRule {
  * stored requests refer to it; one of its kinds has no feature yet.
  */
 export const APPROVAL_RULES = {
-  vault_delete: { isDestructive: true, levels: ['vault_manager', 'admin'] },
-  eaas_key_delete: { isDestructive: true, levels: ['admin'] },
-  tenant_region_promote: { isDestructive: true, levels: ['admin'] },
-  mfa_disable: { isDestructive: false, levels: ['admin'] },
-  siem_change: { isDestructive: false, levels: ['admin'] },
-  rbac_change: { isDestructive: false, levels: ['admin'] },
+  vault_delete: { alwaysWaits: true, levels: ['vault_manager', 'admin'] },
+  eaas_key_delete: { alwaysWaits: true, levels: ['admin'] },
+  tenant_region_promote: { alwaysWaits: true, levels: ['admin'] },
+  mfa_disable: { alwaysWaits: false, levels: ['admin'] },
+  siem_change: { alwaysWaits: false, levels: ['admin'] },
+  rbac_change: { alwaysWaits: false, levels: ['admin'] },
+  mfa_trust: {
+    alwaysWaits: true,
+    needsProof: true,
+    outlivesSession: true,
+    needsOwnerForOwner: true,
+    levels: ['admin', 'admin'],
+  },
 } as const satisfies Record<string, ApprovalRule>;
 
 export type ApprovalKind = keyof typeof APPROVAL_RULES;

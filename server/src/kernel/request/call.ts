@@ -12,6 +12,8 @@ export interface Call {
   /** Path and query, undecoded. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** The session in the cookie of the console, or null if there is none. Absent if the console did not send the request. */
+  readonly session?: string | null;
   readonly params: Readonly<Record<string, string>>;
   readonly body: unknown;
   /** The client's address: that of the TCP peer, or the one a trusted proxy reports. */

@@ -52,7 +52,7 @@ export class OwnTransaction implements ChangeStrategy {
   }
 
   async requireApproval(ctx: Context, kind: ApprovalKind, proposal: Proposal): Promise<void> {
-    if (ruleOf(kind).isDestructive || !(await this.#parts.approvals.isOnlyApprover(ctx, proposal))) {
+    if (ruleOf(kind).alwaysWaits || !(await this.#parts.approvals.isOnlyApprover(ctx, proposal))) {
       throw new ApprovalRequired(proposal);
     }
     ctx.record.describe({ self_approved: true });

@@ -20,6 +20,7 @@ const CALLER: Principal = {
   tokenRates: {},
   ceilings: [],
   policies: [],
+  signedInAt: null,
   mfaAt: null,
   factorTrustedFrom: null,
   mustEnrol: false,

@@ -5,6 +5,7 @@ import type { RateClass } from '../limits/rate-classes.ts';
 import { ERROR_CODES, type ErrorCode } from '../platform/errors.ts';
 import type { Work } from '../storage/database.ts';
 import { type ApprovalKind, PENDING_STATUS } from './approval.ts';
+import type { WireFormat } from './wire-format.ts';
 
 export const CREDENTIAL_KINDS = [
   'pat',
@@ -15,6 +16,7 @@ export const CREDENTIAL_KINDS = [
   'federation',
   'workload',
   'cluster',
+  'scim',
 ] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
@@ -27,6 +29,7 @@ export const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
   federation: 'token exchanged for a CI identity',
   workload: 'token exchanged for a workload identity',
   cluster: 'token of a cluster',
+  scim: 'SCIM token of a sign-on provider',
 };
 
 /** Tokens of people and scripts. */
@@ -91,6 +94,8 @@ export interface EndpointDeclaration {
   audit: string | None;
   /** Reads or changes many rows. A tenant's bulk requests wait for each other and never delay ordinary requests of other tenants. */
   bulk?: true;
+  /** `begins`: its response has the `token` of a new session, which the console gets as a cookie. `ends`: it ends the session of the caller. */
+  session?: 'begins' | 'ends';
   /** Whether it changes anything. Only a `change` gets a transaction and accepts an Idempotency-Key. */
   effect: 'read' | 'change';
 
@@ -100,8 +105,11 @@ export interface EndpointDeclaration {
   bodyBytesMax: number;
   /** The handler gets the bytes of the body as they were sent (`ctx.rawBody`), because a signature covers them. Only for public endpoints. */
   rawBody?: true;
-  /** The body may also be an HTML form, for pages without a script. Only for public endpoints, because no other credential comes from a page. */
-  form?: true;
+  /**
+   * The body may also be an HTML form. `page`: only from a page of this service, because it may act with a cookie. `server`: from another server, whose
+   * body itself proves who sent it. Only for public endpoints, because no other credential comes with a form.
+   */
+  form?: 'page' | 'server';
   /** Keys and elements of the body, if more are needed than elsewhere. */
   bodyMembersMax?: number;
   /** Whether `If-Match` is part of the request. No other header is: the others identify the caller, not the operation. */
@@ -118,6 +126,8 @@ export interface EndpointDeclaration {
   events?: true;
   /** The schema of such a response if it is JSON. It is documented but not validated, because the response may be too large. */
   rawSchema?: TSchema;
+  /** For endpoints that follow a standard with content types and errors of its own. */
+  format?: WireFormat;
   /** Error codes besides those that every endpoint of its kind can return (`errorCodes`). */
   errors: readonly ErrorCode[];
 }
@@ -154,11 +164,18 @@ export interface Input<E extends EndpointDeclaration = EndpointDeclaration> {
   body: Body<E>;
 }
 
+/** Whether a request of any page would be carried out, because it needs no credential; where the body itself proves who sent it, pages may send it. */
+export function isOpenToPages({ method, credentials, form }: EndpointDeclaration): boolean {
+  return method === 'POST' && credentials === 'public' && form !== 'server';
+}
+
 /** Every error code the endpoint can return: the declared ones and those that the declaration implies. */
 export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   const codes = new Set<ErrorCode>(['INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL_ERROR', ...e.errors]);
   if (e.credentials !== 'public') codes.add('INVALID_TOKEN').add('IP_NOT_ALLOWED').add('RATE_LIMIT_EXCEEDED');
   if (e.credentials !== 'public') codes.add('INVALID_DPOP_PROOF').add('INSUFFICIENT_PRIVILEGE');
+  // From a page of another site.
+  if (isOpenToPages(e)) codes.add('INSUFFICIENT_PRIVILEGE');
   if (isForPeople(e) && e.beforeEnrolment !== true) codes.add('MFA_REQUIRED');
   if (e.credentials !== 'public' && e.credentials.some((kind) => MACHINE_KINDS.has(kind))) {
     codes.add('CERTIFICATE_REQUIRED').add('DPOP_REQUIRED').add('SESSION_LIMIT');
@@ -200,6 +217,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   plaintext: true,
   audit: true,
   bulk: true,
+  session: true,
   effect: true,
   params: true,
   query: true,
@@ -216,6 +234,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   otherRaw: true,
   events: true,
   rawSchema: true,
+  format: true,
   errors: true,
 };
 
@@ -241,7 +260,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   const isPublic = e.credentials === 'public';
   const templated = [...e.path.matchAll(/\{([a-z_]+)\*?\}/g)].map((m) => String(m[1]));
   const declared = e.params === NONE ? [] : Object.keys(e.params.properties);
-  if (!/^\/[A-Za-z0-9/{}_.*-]+$/.test(e.path)) return 'malformed path';
+  if (!/^\/[A-Za-z0-9/{}_.*-]*$/.test(e.path)) return 'malformed path';
   if (templated.join() !== declared.join()) return `path names (${templated}) but params declare (${declared})`;
   if (isPublic !== (e.tenant === NONE)) return 'an endpoint has no tenant if and only if it is public';
   if (isPublic && e.bodyBytesMax > PUBLIC_BODY_BYTES_MAX)
@@ -265,7 +284,10 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic && e.bodyMembersMax !== undefined) return 'a public body has no more members than any other';
   if (e.rawBody === true && (!isPublic || e.body !== NONE || e.method !== 'POST'))
     return 'only a public POST without a schema for its body can get the bytes of its body';
-  if (e.form === true && (!isPublic || e.body === NONE)) return 'only a public endpoint with a body accepts a form';
+  if (e.form !== undefined && (!isPublic || e.body === NONE))
+    return 'only a public endpoint with a body accepts a form';
+  if (e.format !== undefined && (!e.path.startsWith(`${e.format.under}/`) || e.raw !== NONE || e.approval !== NONE))
+    return 'an endpoint with a format is under its path, and has neither raw responses nor an approval';
   if (e.ifNoneMatch === true && e.method !== 'GET') return 'only a GET can be not modified';
   if (e.method !== 'GET' && e.bodyBytesMax < EMPTY_BODY_BYTES)
     return 'the body limit must allow {}, which clients send where no body is required';

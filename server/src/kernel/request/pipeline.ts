@@ -13,7 +13,14 @@ import { ForgedRowError } from '../integrity/row-keys.ts';
 import { addressGroup } from '../limits/address-group.ts';
 import type { IdempotentRequest, SavedAnswer } from '../limits/idempotency.ts';
 import type { RateState } from '../limits/rate-limiter.ts';
-import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from '../limits/request-limits.ts';
+import {
+  countByTenant,
+  limitByAddress,
+  limitByTenant,
+  limitFailures,
+  overLimit,
+  rateHeaders,
+} from '../limits/request-limits.ts';
 import { CofferError, type ErrorCode } from '../platform/errors.ts';
 import type { Kernel } from '../platform/kernel.ts';
 import { adviceFor } from '../storage/advice.ts';
@@ -37,12 +44,8 @@ import {
 import { type CursorPlace, placeOfCursor, withBoundCursor, withPlainCursor } from './list-cursor.ts';
 import type { Principal } from './principal.ts';
 import { FORWARD_STATUS, ForeignCaller, ForwardedRequest } from './region-gate.ts';
-
-export interface Reply {
-  status: number;
-  headers: Record<string, string>;
-  body: string | Uint8Array | AsyncIterable<string> | null;
-}
+import { errorReply, isRefusal, isStream, type Reply } from './reply.ts';
+import { contentTypeIn, statusIn } from './wire-format.ts';
 
 /** The tenant or address whose share of the body memory a body counts towards. */
 export type BodyHolder = { tenantId: string } | { address: string };
@@ -108,7 +111,7 @@ export class Pipeline {
         if (authenticating !== undefined) await authenticating;
         const admitting = this.#kernel.regionGate.admit(call, declaration, ctx.tenantId, ctx.caller.epoch);
         if (admitting !== undefined) await admitting;
-        rate = limitByTenant(ctx);
+        rate = declaration.session === 'ends' ? countByTenant(ctx) : limitByTenant(ctx);
         requireTier(ctx);
       }
       requireOwnTenant(ctx);
@@ -139,11 +142,11 @@ export class Pipeline {
         bulk !== null && isStream(reply.body)
           ? bulk.until(this.#untilRefused(endpoint, ctx, reply.body))
           : reply.body || null;
-      return { status: reply.status, body, headers: replyHeaders(ctx, rate, isReplay) };
+      return { status: reply.status, body, headers: replyHeaders(ctx, rate, { isReplay, hasBody: body !== null }) };
     } catch (error) {
       return error instanceof ForwardedRequest
         ? await this.#forward(endpoint, ctx, error)
-        : await this.#refuse(endpoint, ctx, error, rate);
+        : await this.#refuse(endpoint, ctx, rate?.isExceeded === true ? overLimit(rate) : error, rate);
     } finally {
       bulk?.handled();
     }
@@ -256,7 +259,8 @@ export class Pipeline {
     let error = this.#known(endpoint, ctx, thrown);
     if (endpoint.declaration.audit !== NONE && error.code !== 'UNAVAILABLE') {
       const isDenied = [401, 403, 429].includes(error.status);
-      const entry = ctx.record.entry(isDenied ? 'deny' : 'error', error.status, error.auditReason ?? error.code);
+      const status = statusIn(endpoint.declaration.format, error.code);
+      const entry = ctx.record.entry(isDenied ? 'deny' : 'error', status, error.auditReason ?? error.code);
       try {
         await this.#toLogOfRegion(ctx, [entry]);
         await this.#kernel.refusals.record(entry, ctx.caller.principalOrNull !== null && error.status !== 429);
@@ -266,7 +270,8 @@ export class Pipeline {
     }
     const headers = { ...(rate && rateHeaders(rate)), ...error.headers };
     if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(error.retryAfterSeconds);
-    return errorReply(error, ctx.call.requestId, headers);
+    const { accept } = ctx.call.headers;
+    return errorReply(error, ctx.call.requestId, headers, { ...endpoint.declaration, accept });
   }
 
   /** Turns any error into one that may be shown to the caller. Unexpected errors are logged in full and reported as a 500. */
@@ -306,15 +311,6 @@ const PROMPT_BODY_MS = 100;
 const NOT_OPENED =
   'A stored value was damaged or changed. Keep a copy of the database, check its disk, and restore the value from a backup; other values are not affected.';
 
-export function isStream(body: Reply['body']): body is AsyncIterable<string> {
-  return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
-}
-
-/** Whether the caller is not, or no longer, allowed. Such an error is not a failure of the service. */
-export function isRefusal(error: unknown): error is CofferError {
-  return error instanceof CofferError && [401, 403].includes(error.status);
-}
-
 /** Some clients always send an object as the body. */
 function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
@@ -345,10 +341,16 @@ function refuseKind(ctx: Context, { principal, epoch, accepted }: UnacceptedKind
   );
 }
 
-function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): Record<string, string> {
+function replyHeaders(
+  ctx: Context,
+  rate: RateState | null,
+  { isReplay, hasBody }: { isReplay: boolean; hasBody: boolean },
+): Record<string, string> {
   const headers: Record<string, string> = rate === null ? {} : rateHeaders(rate);
   if (isReplay) headers['Idempotency-Replayed'] = 'true';
-  if (ctx.declaration.raw !== NONE) headers['Content-Type'] = ctx.declaration.raw;
+  const { raw, format } = ctx.declaration;
+  if (raw !== NONE) headers['Content-Type'] = raw;
+  else if (format && hasBody) headers['Content-Type'] = contentTypeIn(format, ctx.call.headers.accept);
   for (const name in ctx.replyHeaders) headers[name] = ctx.replyHeaders[name] as string;
   return headers;
 }
@@ -440,10 +442,4 @@ function replay(ctx: Context, saved: SavedAnswer): void {
     else ctx.access.authorize(saved.resource, saved.attributes);
   }
   ctx.record.describe({ idempotent_replay: true });
-}
-
-export function errorReply(error: CofferError, requestId: string, headers: Record<string, string> = {}): Reply {
-  const { code, message, details } = error;
-  const body = JSON.stringify({ error: { code, message, request_id: requestId, ...(details && { details }) } });
-  return { status: error.status, headers, body };
 }

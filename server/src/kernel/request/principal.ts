@@ -9,27 +9,29 @@ import type { CredentialKind } from './declaration.ts';
  * that matters to access increments the epoch, and the next request resolves the principal again.
  */
 export interface Principal {
-  kind: 'user' | 'app_connection' | 'cluster';
+  kind: 'user' | 'app_connection' | 'cluster' | 'scim';
   tenantId: string;
   tenantName: string;
   isOperator: boolean;
   plan: Plan;
   tenantRates: RateOverrides;
-  /** The user's id, the connection's client id, or the cluster's id. */
+  /** The user's id, the connection's client id, the cluster's id, or the id of the SCIM token. */
   id: string;
-  /** The name in the audit log: the user's e-mail address, or the name of the connection or cluster. */
+  /** The name in the audit log: the user's e-mail address, or the name of the connection, cluster or provider. */
   name: string;
   displayName: string;
   /** Null for a machine. */
   role: Role | null;
   credential: CredentialKind;
-  /** The credential in the audit log: the token's id, the client id, or the cluster's id. */
+  /** The credential in the audit log: the token's id, the client id, the cluster's id, or the id of the SCIM token. */
   credentialId: string;
   /** Replaces the id in the audit log where it says more: the method or the run that a machine's token came from. */
   auditKey?: string;
   tokenRates: RateOverrides;
   ceilings: readonly Ceiling[];
   policies: readonly CompiledPolicy[];
+  /** When the person signed in; null for other credentials than sessions, and for a session that another one confirmed. */
+  signedInAt: number | null;
   /** When a second factor was last shown with this credential. */
   mfaAt: number | null;
   /** The time from which the second factor is trusted for fortress secrets; null without one, and for machines. */

@@ -9,6 +9,6 @@ export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
 export function proofRequired(what: string): CofferError {
   return new CofferError(
     'MFA_REQUIRED',
-    `${what} requires a second factor used within the last 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
+    `${what} requires a second factor used within the last 15 minutes (POST /auth/step-up, or log in with one, and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
   );
 }

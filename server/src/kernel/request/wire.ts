@@ -122,6 +122,13 @@ export function freeText(maxLength: number, description: string) {
   return Type.String({ maxLength, pattern: '^[^\\u0000]*$', description });
 }
 
+export const vaultName = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+  description: 'Name of the vault.',
+});
+
 /** Binds a credential to a key by its RFC 7638 SHA-256 thumbprint. */
 export const dpopThumbprint = Type.String({
   pattern: '^[A-Za-z0-9_-]{43}$',

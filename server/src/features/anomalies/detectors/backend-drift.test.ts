@@ -105,7 +105,8 @@ onBothDatabases('backend_drift', (database) => {
     await addRole('cv_left');
     const [found] = await drift(tenant);
     assert.ok(found.observed.orphan_roles >= 1);
-    assert.equal(asked.length, 2, 'after ten seconds no more are looked up');
+    // One, if the machine is so slow that it took ten seconds by itself.
+    assert.ok(asked.length === 1 || asked.length === 2, 'after ten seconds no more are looked up');
   });
 
   test('a server that cannot be reached raises nothing, and is logged without its name', async () => {

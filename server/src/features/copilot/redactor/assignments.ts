@@ -1,4 +1,5 @@
-import { classesOf, entropyOf, type Finding, isDummy } from './finding.ts';
+import { entropyOf } from '../../../kernel/crypto/entropy.ts';
+import { classesOf, type Finding, isDummy } from './finding.ts';
 
 /** Random text has at least this many bits for each character; words and names have fewer. */
 const ENTROPY_MIN = 3.5;

@@ -1,4 +1,5 @@
-import { entropyOf, type Finding, type Kind } from './finding.ts';
+import { entropyOf } from '../../../kernel/crypto/entropy.ts';
+import type { Finding, Kind } from './finding.ts';
 
 /**
  * Credentials with a format that their issuer documents. Every quantifier is bounded and no two neighbours can match the same text, so that a
@@ -27,6 +28,7 @@ const FORMATS: readonly Format[] = [
   format('coffer-token', 'cv_pat_[A-Za-z0-9_.-]{16,4096}', 'token'),
   format('coffer-invitation', 'cv_inv_[A-Za-z0-9_.-]{16,512}', 'token'),
   format('coffer-cluster-token', 'cv_cluster_[A-Za-z0-9_.-]{16,512}', 'token'),
+  format('coffer-scim-token', 'cv_scim_[A-Za-z0-9_.-]{16,512}', 'token'),
   format('coffer-client-secret', 'Svc_[A-Za-z0-9_-]{16,256}', 'secret', random(3)),
   format('webhook-secret', 'whsec_[A-Za-z0-9+/=_-]{16,256}'),
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sealZeroKnowledge } from '../../../../../client/src/zero-knowledge-index.ts';
 import { addColleague, addTenant, ok, type Tenant, uniqueName } from '../../../../../test/support/people.ts';
 import { asTheService, behindItsBack } from '../../../../../test/support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
 import { Receiver } from '../../../../../test/support/siem-receivers.ts';
 import { testAuthority } from '../../../../../test/support/test-authority.ts';
+import { until } from '../../../../../test/support/until.ts';
 import { addSecret, addVault, readValue, runPurges, secretUrl } from '../../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../../kernel/platform/clock.ts';
 import { pemOf } from '../../certificates/x509.ts';
@@ -54,11 +54,7 @@ onBothDatabases('certificates that end soon', (database) => {
       .select('delivery_id')
       .where('tenant_id', '=', to.id)
       .where('status', '=', 'pending');
-    const deadline = performance.now() + 30_000;
-    while ((await pending.execute()).length > 0) {
-      assert.ok(performance.now() < deadline, 'a delivery does not arrive');
-      await sleep(50);
-    }
+    await until('a delivery does not arrive', async () => (await pending.execute()).length === 0);
     return receiver.requests.map(({ body }) => JSON.parse(body)).filter((event) => event.tenant === to.id);
   }
   const announcedPaths = async () => (await announced()).map(({ secret }) => secret.path).sort();
@@ -253,12 +249,10 @@ onBothDatabases('certificates that end soon', (database) => {
     const setAt = wrong.clock.now();
     const { read } = wrong.app.kernel.database;
     const run = read.selectFrom('job_leases').select('job').where('job', '=', 'announce-expiring-secrets');
-    const deadline = performance.now() + 30_000;
-    while ((await run.where('last_finished_at', '>=', setAt).execute()).length === 0) {
-      assert.ok(performance.now() < deadline, 'the job does not run');
+    await until('the job does not run', async () => {
       await wrong.app.jobs.runDue();
-      await sleep(50);
-    }
+      return (await run.where('last_finished_at', '>=', setAt).execute()).length > 0;
+    });
     assert.deepEqual(await read.selectFrom('secret_expiry_announcements').selectAll().execute(), []);
     await wrong.close();
   });

@@ -92,6 +92,8 @@ export async function update(
   body: Body<typeof contract.updateSecret>,
 ): Promise<Secret> {
   if (body.value === undefined && body.metadata === undefined && body.rotation === undefined) {
+    // Whoever may write but not read would learn from a type without a value what the stored value looks like.
+    if (body.type !== undefined) throw invalidField('/body/value', 'is required with a type, whose rules it must fit');
     throw invalidField('/body', 'must contain value, metadata or rotation');
   }
   const { vault } = await secretForChange(ctx, vaultName, path);
@@ -100,8 +102,12 @@ export async function update(
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
     requireVersion(ctx, row, body.expected_version);
-    if (body.value !== undefined) refuseBadValue(vault, row.type, body.value, '/body/value');
-    if (body.rotation != null) refuseBadRotation(vault, row.type, body.rotation, '/body/rotation');
+    const type = body.type ?? row.type;
+    if (type !== row.type && body.value === undefined)
+      throw invalidField('/body/value', 'is required with another type, whose rules it must fit');
+    if (body.value !== undefined) refuseBadValue(vault, type, body.value, '/body/value');
+    const rotation = body.rotation === undefined && type !== row.type ? rotationOf(row) : body.rotation;
+    if (rotation != null) refuseBadRotation(vault, type, rotation, '/body/rotation');
     const stored = body.metadata === undefined ? undefined : mergedMetadata(row, body.metadata);
     if (stored !== undefined) refuseRetagging(ctx, vaultName, row, stored.tags);
     const changed = await appendVersion(tx, row, {
@@ -110,7 +116,7 @@ export async function update(
       author: authorOf(ctx),
       ...(body.value !== undefined && { value: body.value }),
       ...stored,
-      ...(body.rotation !== undefined && { more: rotationColumns(body.rotation, row, ctx.now) }),
+      more: { type, ...(body.rotation !== undefined && rotationColumns(body.rotation, row, ctx.now)) },
       now: ctx.now,
       sealer,
     });
@@ -125,7 +131,11 @@ function refuseRetagging(ctx: Context, vaultName: string, row: SecretRow, tags: 
 }
 
 function isPart(name: string): boolean {
-  return name === 'value' || name === 'metadata' || name === 'rotation';
+  return name === 'value' || name === 'type' || name === 'metadata' || name === 'rotation';
+}
+
+function rotationOf(row: SecretRow): Rotation | null {
+  return row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
 }
 
 function rotationColumns(rotation: Rotation | null, row: SecretRow, now: number) {
@@ -186,12 +196,16 @@ export async function rollback(
     if (older === undefined) throw versionNotFound();
     const tags = JSON.parse(older.tags) as string[];
     refuseRetagging(ctx, vaultName, row, tags);
+    const { type } = older;
+    const rotation = type === row.type ? null : rotationOf(row);
+    if (rotation !== null) refuseBadRotation(vault, type, rotation, '/body/to_version');
     const changed = await appendVersion(tx, row, {
       operation: 'rollback',
       reason: body.reason ?? '',
       author: authorOf(ctx),
       restoredFrom: older.version,
-      sealed: await olderValue(ctx, row, older, sealer),
+      sealed: await olderValue(ctx, { ...row, type }, older, sealer),
+      more: { type },
       metadata: older.metadata,
       tags,
       now: ctx.now,

@@ -296,20 +296,28 @@ onBothDatabases('moving and copying', (database) => {
     const value = 'v'.repeat(1024 * 1024);
     await addSecret(service, from, 'a', { value });
     for (let i = 0; i < 12; i++) await ok(send('PUT', secretUrl(from, 'a'), { value }));
-    let isMoving = true;
-    const moved = ok(move(from, 'a', { to_vault: to, to_path: 'a' })).finally(() => {
-      isMoving = false;
-    });
-    const started = performance.now();
-    let longest = 0;
-    for (let last = started; isMoving; ) {
-      await nextTurn();
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
+    /** The part of the time that the longest turn took. */
+    const longestTurn = async (source: string, target: string) => {
+      let isMoving = true;
+      const moved = ok(move(source, 'a', { to_vault: target, to_path: 'a' })).finally(() => {
+        isMoving = false;
+      });
+      const started = performance.now();
+      let longest = 0;
+      for (let last = started; isMoving; ) {
+        await nextTurn();
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }
+      await moved;
+      return longest / (performance.now() - started);
+    };
+    // The least of some: what else the machine does can only make a turn longer.
+    let least = 1;
+    for (let round = 0; round < 5 && least >= 1 / 2; round++) {
+      least = Math.min(least, await (round % 2 === 0 ? longestTurn(from, to) : longestTurn(to, from)));
     }
-    await moved;
-    const whole = performance.now() - started;
-    assert.ok(longest < whole / 2, `a turn took ${longest} of ${whole} ms`);
+    assert.ok(least < 1 / 2, `a turn took ${least} of the time`);
   });
 
   test('a long history moves whole', async () => {

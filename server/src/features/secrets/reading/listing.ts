@@ -18,7 +18,7 @@ import { attributesOf, NO_VAULT, type SecretLocation, secretResource } from '../
 import type * as contract from '../contract.ts';
 import { type ListedSecret, type RiskFactor, VERSION_MAX } from '../contract.ts';
 import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
-import { metadataOf, summaryOf } from '../serialization.ts';
+import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
 import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
 import { versionPage } from '../storage/version-store.ts';
 import { type ListFilter, summariesIn } from './list-store.ts';
@@ -55,7 +55,7 @@ function isAllowed(
 }
 
 /** A caller sees the description, owner and tags of a secret if they may read the secret or its metadata. */
-function isDescribable(ctx: Context, vault: string, row: SummaryRow): boolean {
+function isDescribable(ctx: Context, vault: string, row: Pick<SecretRow, 'path' | 'environment' | 'tags'>): boolean {
   return DESCRIBING.some((action) => isAllowed(ctx, vault, row, [action]));
 }
 const DESCRIBING = ['secrets:read', 'secrets:read_metadata'];
@@ -159,6 +159,7 @@ export const visibleSecrets = {
   LISTED,
   rangesIn: allowedRangesIn,
   isAllowed,
+  isDescribable,
   vault: vaultWithRanges,
   prefixRange,
   page: visiblePage,
@@ -217,8 +218,9 @@ function listedSecret(
   row: SummaryRow,
   factors: readonly RiskFactor[] | undefined,
 ): ListedSecret {
-  const summary = { ...summaryOf(row), ...NO_RISK };
-  if (!isDescribable(ctx, vault, row)) return { ...summary, metadata: null };
+  const isDescribed = isDescribable(ctx, vault, row);
+  const summary = { ...summaryOf(row), ...NO_RISK, rotation: isDescribed ? rotationOf(row) : null };
+  if (!isDescribed) return { ...summary, metadata: null };
   if (factors === undefined) return summary;
   return { ...summary, ...shownRisk(factors, isAllowed(ctx, vault, row, ['secrets:read'])) };
 }
@@ -272,6 +274,7 @@ export async function listVersions(
       author: { kind: version.author_kind, id: version.author_id, name: version.author_name },
       metadata: metadataOf(version),
       created_at: timestamp(version.created_at),
+      has_new_value: version.operation !== 'update' || version.sealed_version === version.version,
       is_current: version.version === row.version,
     })),
     next_cursor: page.next_cursor,

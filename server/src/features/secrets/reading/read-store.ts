@@ -9,7 +9,7 @@ import { SECRETS, type SecretRow, type SummaryRow } from '../storage/tables.ts';
 
 /** The columns of a secret that a read response needs. */
 export type ReadRow = SummaryRow &
-  Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'> & {
+  Pick<SecretRow, 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'> & {
     row_mac: Uint8Array | null;
   };
 

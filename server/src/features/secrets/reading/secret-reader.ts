@@ -82,8 +82,8 @@ async function atVersion(
 ): Promise<ReadRow> {
   const older = await findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (older === undefined) throw versionNotFound();
-  const { metadata, tags, data_key, sealed, sealed_version, created_at: updated_at } = older;
-  const shown = { ...row, version, metadata, tags, data_key, sealed, sealed_version, updated_at };
+  const { type, metadata, tags, data_key, sealed, sealed_version, created_at: updated_at } = older;
+  const shown = { ...row, version, type, metadata, tags, data_key, sealed, sealed_version, updated_at };
   ctx.access.authorize(secretResource(vault, row.path), attributesOf(shown));
   return shown;
 }

@@ -185,12 +185,21 @@ onBothDatabases('rotation through a backend', (database) => {
     }
   });
 
-  test('while it goes on nobody changes the secret, and everybody reads the old value', async () => {
+  test('while it goes on nobody changes the secret, and everybody reads the old value', async (t) => {
     const gate = await newGate((nth) => (nth === 1 ? 'hold' : 'pass'));
     const path = await make((await newRole(gate.port)).value);
     const other = await addVault(service);
+    // Held here and not at the server, whose silence is waited for only five seconds.
+    const { outbound } = service.app.kernel;
+    const resolve = outbound.resolve.bind(outbound);
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    t.mock.method(outbound, 'resolve', async (host: string) => {
+      begun.resolve();
+      await goOn.promise;
+      return resolve(host);
+    });
     const { rotation_id } = await rotate(path);
-    await until('the rotation does not get there', () => gate.count === 1);
+    await begun.promise;
     const url = secretUrl(vault, path);
     const tries: [string, string, object?][] = [
       ['PUT', url, { value: '{}' }],
@@ -212,6 +221,7 @@ onBothDatabases('rotation through a backend', (database) => {
     assert.deepEqual([meanwhile.version, passwordIn(meanwhile.value)], [1, PASSWORD]);
     assert.deepEqual(meanwhile.rotation_status, { rotation_id, status: 'in_progress', failure: '' });
     // The server stays silent; the service gives up and nothing has changed.
+    goOn.resolve();
     const done = await ended(path);
     assert.deepEqual(done.rotation_status, { rotation_id, status: 'failed', failure: 'unreachable' });
     await ok(send('PUT', url, { metadata: { tags: ['x'] } }));

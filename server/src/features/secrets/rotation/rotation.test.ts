@@ -194,6 +194,8 @@ describe('scheduled rotation on two nodes', () => {
       rotateSecretsJob(kernel, new BackendRotations(kernel, [])).run(signal),
     );
     await Promise.all([...runs, one.app.jobs.runDue(), two.app.jobs.runDue()]);
+    // A node's own runner may hold a secret that all of these left to it.
+    await runJobs(one);
     for (const path of paths) {
       const { version, value } = await ok(two.call('GET', secretUrl(vault, path)));
       assert.equal(version, 2, path);

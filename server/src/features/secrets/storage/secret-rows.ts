@@ -63,7 +63,7 @@ export interface VersionContent {
   metadata?: string;
   tags?: string[];
   /** Other columns of the secret's row that change with the version. */
-  more?: Partial<Pick<SecretRow, 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>>;
+  more?: Partial<Pick<SecretRow, 'type' | 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>>;
   sealer: Sealer;
   now: number;
 }
@@ -75,7 +75,7 @@ export function nextSecretRow(row: SecretRow, next: VersionContent): SecretRow {
     ...row,
     ...next.more,
     ...next.sealed,
-    ...(next.value !== undefined && next.sealer.seal(row, version, next.value)),
+    ...(next.value !== undefined && next.sealer.seal({ ...row, ...next.more }, version, next.value)),
     version,
     metadata: next.metadata ?? row.metadata,
     tags: next.tags === undefined ? row.tags : JSON.stringify(next.tags),

@@ -9,9 +9,9 @@ import { SECRETS, type SecretRow, type SecretTagRow } from './tables.ts';
 
 const KEY = ['tenant_id', 'secret_id', 'vault_id', 'deleted_no', 'path'] as const;
 /** The columns that no version changes. */
-const CONSTANT = ['secret_no', 'type', 'environment', 'protection', 'created_at', 'deleted_at'] as const;
-/** The columns that change with a version only if it changes the schedule of rotations, or when the value expires. */
-const SCHEDULE = ['rotation', 'rotation_id', 'rotated_at', 'next_rotation_at', 'expires_at'] as const;
+const CONSTANT = ['secret_no', 'environment', 'protection', 'created_at', 'deleted_at'] as const;
+/** The columns that change with a version only if it changes the type, the schedule of rotations, or when the value expires. */
+const SELDOM = ['type', 'rotation', 'rotation_id', 'rotated_at', 'next_rotation_at', 'expires_at'] as const;
 /** The columns that change with every version. */
 const CONTENT = [
   'version',
@@ -33,7 +33,7 @@ interface AtPath {
 function byPath(db: Kysely<Tables>, parameter: Parameter<AtPath>) {
   return db
     .selectFrom('secrets')
-    .select([...KEY, ...CONSTANT, ...SCHEDULE, ...CONTENT, 'row_mac'])
+    .select([...KEY, ...CONSTANT, ...SELDOM, ...CONTENT, 'row_mac'])
     .where('tenant_id', '=', parameter('tenantId'))
     .where('vault_id', '=', parameter('vaultId'))
     .where('deleted_no', '=', 0)
@@ -57,7 +57,7 @@ function replaceColumns(columns: readonly (keyof SecretRow)[]) {
 }
 
 const REPLACE_CONTENT = replaceColumns(CONTENT);
-const REPLACE_CONTENT_AND_SCHEDULE = replaceColumns([...CONTENT, ...SCHEDULE]);
+const REPLACE_CONTENT_AND_SELDOM = replaceColumns([...CONTENT, ...SELDOM]);
 
 export async function findSecret(
   db: Reader,
@@ -79,8 +79,8 @@ export async function lockSecret(
 
 /** Writes the columns that a version changes. */
 export async function replaceSecret(tx: Tx, before: SecretRow, row: SecretRow): Promise<void> {
-  const isScheduleChanged = SCHEDULE.some((column) => row[column] !== before[column]);
-  const query = isScheduleChanged ? REPLACE_CONTENT_AND_SCHEDULE : REPLACE_CONTENT;
+  const isSeldomChanged = SELDOM.some((column) => row[column] !== before[column]);
+  const query = isSeldomChanged ? REPLACE_CONTENT_AND_SELDOM : REPLACE_CONTENT;
   query.send(tx, await SECRETS.signed(tx, row, before));
 }
 

@@ -88,6 +88,7 @@ export const SUMMARY = [
   'tags',
   'created_at',
   'updated_at',
+  'rotation',
   'rotated_at',
   'next_rotation_at',
 ] as const;

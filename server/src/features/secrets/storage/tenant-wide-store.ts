@@ -7,7 +7,7 @@ const LOCATED = ['secret_id', 'vault_id', 'path', 'environment', 'tags'] as cons
 export type LocatedRow = Pick<SecretRow, (typeof LOCATED)[number]>;
 
 /** The expression of the index `secrets_path`. */
-const PATH = sql<string>`path || ''`;
+export const PATH = sql<string>`path || ''`;
 
 /** Secrets of the whole tenant, ordered by path. */
 export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<LocatedRow[]> {
@@ -35,25 +35,28 @@ export async function fortressVaults(db: Reader, tenantId: string): Promise<stri
   return rows.map((row) => row.name);
 }
 
+/** Where a secret is, and what policies decide on. */
+type LocatedByName = Pick<SecretRow, 'vault_id' | 'path' | 'environment' | 'tags'> & { vault: string };
+
 /** Where secrets are, by the names that requests use; without those that were deleted, or whose vault was. */
 export async function locateSecrets(
   db: Reader,
   tenantId: string,
   secretIds: readonly string[],
-): Promise<Map<string, { vault_id: string; vault: string; path: string }>> {
+): Promise<Map<string, LocatedByName>> {
   if (secretIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('secrets as s')
     .innerJoin('vaults as v', (join) =>
       join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
     )
-    .select(['s.secret_id', 's.vault_id', 's.path', 'v.name'])
+    .select(['s.secret_id', 's.vault_id', 's.path', 's.environment', 's.tags', 'v.name as vault'])
     .where('s.tenant_id', '=', tenantId)
     .where('s.secret_id', 'in', secretIds)
     .where('s.deleted_no', '=', 0)
     .where('v.status', '!=', 'deleted')
     .execute();
-  return new Map(rows.map(({ secret_id, vault_id, path, name }) => [secret_id, { vault_id, vault: name, path }]));
+  return new Map(rows.map(({ secret_id, ...located }) => [secret_id, located]));
 }
 
 /** The ids of secrets in a vault by their paths. */

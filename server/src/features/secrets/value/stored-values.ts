@@ -50,6 +50,28 @@ export async function storedValues(
   return found;
 }
 
+/** Secrets with one value that `secretsWithValue` returns for each version of the key. */
+export const SAME_VALUE_MAX = 1000;
+
+/**
+ * Some of the secrets that have a value, whichever version of the key made their fingerprints. As many queries run for a value that no secret has,
+ * so the time does not tell more than the result.
+ */
+export async function secretsWithValue(
+  kernel: Kernel,
+  db: Reader,
+  tenantId: string,
+  { value, versions }: { value: string; versions: readonly number[] },
+): Promise<LocatedRow[]> {
+  const rows: LocatedRow[] = [];
+  for (const version of versions) {
+    const { mac } = macKeyOf(await kernel.keyring.keyAt(tenantId, FINGERPRINT_PURPOSE, version), version);
+    const fingerprint = { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
+    rows.push(...(await secretsWithFingerprint(db, tenantId, fingerprint, SAME_VALUE_MAX)));
+  }
+  return rows;
+}
+
 /** Some of the secrets that have a value, with the names of their vaults. */
 export async function holdersOf(
   db: Reader,

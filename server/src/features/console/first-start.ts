@@ -1,0 +1,22 @@
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { hasFactor } from '../mfa/index.ts';
+import { onlyUser } from '../users/index.ts';
+
+/** Whether nobody can sign in yet except with the token of the first start. Once somebody can, it is not looked up again. */
+export class FirstStart {
+  readonly #kernel: Kernel;
+  #isOver = false;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  async isNow(): Promise<boolean> {
+    if (this.#isOver) return false;
+    const { database, operatorTenantId } = this.#kernel;
+    const owner = await onlyUser(database.read);
+    const isNow = owner?.password_hash === '' && !(await hasFactor(database.read, operatorTenantId, owner.user_id));
+    this.#isOver = !isNow;
+    return isNow;
+  }
+}

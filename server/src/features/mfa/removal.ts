@@ -1,0 +1,106 @@
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import type { UserRow } from '../users/index.ts';
+import { confirmed, deleteFactorsOf, type Factors, hasAny, trustTimes } from './factors.ts';
+import { lockPasskeysOf } from './passkey-store.ts';
+import { lockTotp } from './store.ts';
+
+/** The caller has locked the person's row. */
+export async function lockFactors(tx: Tx, tenantId: string, userId: string): Promise<Factors> {
+  const totp = confirmed(await lockTotp(tx, tenantId, userId));
+  return { totp, passkeys: await lockPasskeysOf(tx, tenantId, userId) };
+}
+
+/**
+ * Whoever stole a session must not add or remove a factor with it, nor set a first password: the person shows the factor they have, or has just signed in if they have none.
+ */
+export function requireFresh(ctx: Context, isEnrolled: boolean, what: string): void {
+  if (isEnrolled ? ctx.access.isMfaFresh : ctx.access.isSignInFresh) return;
+  const how = isEnrolled
+    ? 'a second factor shown within the last 15 minutes: send one with POST /auth/step-up and use the new session'
+    : 'a sign-in within the last 15 minutes: log in again and use that session';
+  // Whoever has no factor cannot show one: a page asks them to sign in again instead.
+  const details = isEnrolled ? {} : { details: { sign_in: true } };
+  throw new CofferError('MFA_REQUIRED', `${what} requires ${how}.`, details);
+}
+
+/**
+ * Whether the caller is an owner with a token who has no way to sign in: they have nothing but the token of the first start, so nothing else can
+ * prove who they are.
+ */
+export function isFirstStart(
+  { principal }: Context,
+  { role, password_hash }: UserRow,
+  { hasIdentity, isEnrolled }: { hasIdentity: boolean; isEnrolled: boolean },
+): boolean {
+  return principal.credential === 'pat' && role === 'owner' && password_hash === '' && !hasIdentity && !isEnrolled;
+}
+
+/** For whoever adds an authenticator app. The caller has locked the person's row and their factors. */
+export async function requireFreshToAdd(
+  ctx: Context,
+  tx: Tx,
+  user: UserRow | undefined,
+  factors: Factors,
+  { hasSignOnIdentity }: MfaPorts,
+): Promise<void> {
+  if (user === undefined) throw notFound('user');
+  const isEnrolled = hasAny(factors);
+  const hasIdentity = await hasSignOnIdentity(tx, user.tenant_id, user.user_id);
+  if (!isFirstStart(ctx, user, { hasIdentity, isEnrolled }))
+    requireFresh(ctx, isEnrolled, 'Adding an authenticator app');
+}
+
+/**
+ * A passkey is a way in, which an authenticator app is not. Whoever removes their last one keeps another: a password, or a provider that signs them
+ * in. The caller has locked the person's row.
+ */
+export async function requireWayIn(
+  tx: Tx,
+  { tenant_id, user_id, password_hash }: UserRow,
+  { passkeys }: Factors,
+  { signOnLinks }: MfaPorts,
+): Promise<void> {
+  if (passkeys.length > 0 || password_hash !== '') return;
+  if ((await signOnLinks(tx, tenant_id, user_id)).some(({ isEnabled }) => isEnabled)) return;
+  throw new CofferError(
+    'IN_USE',
+    'You could not sign in any more: set a password with POST /auth/password, add another passkey or link your account with a provider first.',
+  );
+}
+export type MfaPorts = Pick<Ports, 'signOnLinks' | 'hasSignOnIdentity'>;
+
+interface Removed {
+  what: string;
+  since: number;
+  key: string;
+}
+
+/** Nobody removes a factor of their own without showing one, whoever could approve it: an only owner would need nobody. A recovery code counts. */
+export function requireProofToRemove(ctx: Context): void {
+  requireFresh(ctx, true, 'Removing a second factor of yours');
+}
+
+/**
+ * The last step of the removal of a factor by the person who has it. They do it alone if a factor stays that has been theirs for a day: otherwise
+ * whoever got hold of a session could add a factor of their own and then remove the person's.
+ */
+export async function approveRemoval(
+  ctx: Context,
+  tx: Tx,
+  userId: string,
+  removed: Removed,
+  left: Factors,
+): Promise<void> {
+  const { tenantId, now } = ctx;
+  requireProofToRemove(ctx);
+  if (!hasAny(left)) await deleteFactorsOf(tx, tenantId, userId);
+  if (trustTimes(left).some((from) => from <= now)) return;
+  // A factor that is enrolled while the removal waits for approval is a different one, and stays.
+  const differences = [{ what: `${removed.what} of ${userId}`, before: timestamp(removed.since), after: null }];
+  const basis = { removed: removed.key, since: removed.since, left: left.passkeys.length + Number(left.totp !== null) };
+  await ctx.needsApproval(tx, { basis, differences, subject: userId });
+}

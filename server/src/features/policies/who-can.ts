@@ -1,0 +1,152 @@
+import { type Ceiling, withinCeiling } from '../../kernel/authz/ceiling.ts';
+import { isDeclaredResource, refuseUndeclaredActions } from '../../kernel/authz/declared-resources.ts';
+import { couldShow, type Described } from '../../kernel/authz/disclosure.ts';
+import { isAllowed } from '../../kernel/authz/evaluate.ts';
+import { isAction, isResource } from '../../kernel/authz/pattern.ts';
+import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
+import { PolicyError } from '../../kernel/authz/policy-error.ts';
+import { ROLES } from '../../kernel/authz/roles.ts';
+import type { Membership } from '../../kernel/authz/vault-roles.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { visibleAttributes } from '../secrets/index.ts';
+import { findVault, isLive, vaultAttributes } from '../vaults/index.ts';
+import type * as contract from './contract.ts';
+import type { AllowedPrincipal, GrantedBy } from './contract.ts';
+
+const SHOWN_MAX = 200;
+/** How many groups of principals are evaluated before other requests get their turn. */
+const EVALUATED_PER_TURN = 100;
+
+/** Principals with the same rights, and where each of these rights comes from. */
+export interface RightsOfSome {
+  readonly ceilings: readonly Ceiling[];
+  readonly policies: readonly CompiledPolicy[];
+  readonly grants: readonly {
+    readonly kind: 'membership' | 'role' | 'policy' | 'group' | 'connection';
+    readonly name: string;
+    readonly policies: readonly CompiledPolicy[];
+    readonly memberships: readonly Membership[];
+  }[];
+  readonly principals: readonly {
+    readonly kind: 'user' | 'app_connection';
+    readonly id: string;
+    readonly name: string;
+    /** Every alias of the principal as a resource. */
+    readonly resources: readonly string[];
+  }[];
+}
+
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** The rights of every active user and connection of a tenant. */
+    rightsOfEverybody(db: Reader, tenantId: string, now: number): Promise<RightsOfSome[]>;
+  }
+}
+
+const READ = { user: 'users:read', app_connection: 'app_connections:read' } as const;
+
+/** Everybody who could do this by some request, with what gives them the right. Principals that the caller may not read are only counted. */
+export async function whoCan(
+  ctx: Context,
+  { rightsOfEverybody }: Pick<Ports, 'rightsOfEverybody'>,
+  { action, resource }: Body<typeof contract.whoCan>,
+) {
+  refuseUnknown(action, resource);
+  const described = { resource, attributes: await visibleAttributes(ctx, resource) };
+  const isKnown = await seesVaultOf(ctx, resource);
+  const found: AllowedPrincipal[] = [];
+  let hidden = 0;
+  for (const [index, whole] of (await rightsOfEverybody(ctx.database.read, ctx.tenantId, ctx.now)).entries()) {
+    if (index % EVALUATED_PER_TURN === 0) await nextTurn(ctx.tenantId);
+    const rights = isKnown ? whole : withoutTies(whole);
+    if (!couldDo(rights, action, described)) continue;
+    const context = { ...described.attributes, time: ctx.now };
+    const conditional = !isAllowed(rights.policies, { action, resource, context });
+    const because = reasons(rights, action, described);
+    for (const { kind, id, name, resources } of rights.principals) {
+      if (ctx.access.mayByAny([READ[kind]], resources)) found.push({ kind, id, name, conditional, because });
+      else hidden++;
+    }
+  }
+  const principals = found.toSorted((a, b) => compare(b.kind, a.kind) || compare(a.name, b.name));
+  return { principals: principals.slice(0, SHOWN_MAX), truncated: principals.length > SHOWN_MAX, hidden };
+}
+
+const OF_VAULT = /^vault\/([^/]+)/;
+
+/** Whether the caller may know that the vault of this resource exists; also if it is of none. */
+export async function seesVaultOf(ctx: Context, resource: string): Promise<boolean> {
+  const [, name] = OF_VAULT.exec(resource) ?? [];
+  if (name === undefined) return true;
+  const row = await findVault(ctx.database.read, ctx.tenantId, name);
+  if (!isLive(row)) return false;
+  return ['vaults:list', 'vaults:read'].some((action) => ctx.access.may(action, `vault/${name}`, vaultAttributes(row)));
+}
+
+/**
+ * The rights without memberships and connections, which only a vault that exists has. Otherwise the number of hidden principals would tell whether
+ * there is a vault of this name. Policies of the tenant name vaults whether or not they exist; their names have no slash.
+ */
+function withoutTies(rights: RightsOfSome): RightsOfSome {
+  const grants = rights.grants.map((grant) => {
+    return { ...grant, policies: grant.policies.filter(({ name }) => !isTieToVaults(name)) };
+  });
+  return { ...rights, grants, policies: grants.flatMap(({ policies }) => policies) };
+}
+
+/** Whether these are the rights of a user by memberships, or of a connection in its own vaults, which are built in as those of a role are. */
+export function isTieToVaults(policyName: string): boolean {
+  return policyName.includes('/') && !ROLES.some((role) => policyName === `role/${role}`);
+}
+
+/** A misspelt action would otherwise look like one that nobody may do. */
+function refuseUnknown(action: string, resource: string): void {
+  if (!isAction(action)) throw invalidField('/body/action', 'must be one action, such as secrets:read');
+  if (!isResource(resource) || !isDeclaredResource(resource)) {
+    throw invalidField('/body/resource', 'must be one resource, such as vault/payments/db/password');
+  }
+  try {
+    refuseUndeclaredActions([action], '');
+  } catch (error) {
+    throw error instanceof PolicyError ? invalidField('/body/action', error.reason) : error;
+  }
+}
+
+/** Whether some request is allowed: from an allowed address, at an allowed time, with a second factor if one is required. */
+function couldDo(
+  { ceilings, policies }: Pick<RightsOfSome, 'ceilings' | 'policies'>,
+  action: string,
+  described: Described,
+): boolean {
+  const context = { ...described.attributes, time: Number.NaN };
+  const isWithin = withinCeiling(ceilings, { action, resource: described.resource, context }) === 'ok';
+  return isWithin && couldShow(policies, [action], described);
+}
+
+function reasons({ grants }: RightsOfSome, action: string, described: Described): GrantedBy[] {
+  return grants.flatMap((grant): GrantedBy[] => {
+    const giving = grant.policies.filter((policy) => couldShow([policy], [action], described));
+    if (giving.length === 0) return [];
+    if (grant.kind === 'membership')
+      return [{ kind: 'membership', name: roleIn(grant.memberships, described.resource) }];
+    if (grant.kind !== 'connection') return [{ kind: grant.kind, name: grant.name }];
+    // The name of a policy of the tenant has no slash, and that of what is built in has one.
+    return giving.map(({ name }) =>
+      name.includes('/') ? { kind: 'connection', name: grant.name } : { kind: 'policy', name },
+    );
+  });
+}
+
+function roleIn(memberships: readonly Membership[], resource: string): string {
+  const [, vault] = resource.split('/');
+  return memberships.find((membership) => membership.vault === vault)?.role ?? '';
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,51 @@
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { vaultResource } from '../../kernel/authz/pattern.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { decodeCursor, pageOf } from '../../kernel/storage/cursor.ts';
+import { groupNames, groupsOfUser } from '../groups/index.ts';
+import { findUser } from '../users/index.ts';
+import { isLive, vaultAttributes } from './access.ts';
+import type * as contract from './contract.ts';
+import { listMembers, type MembershipOfUser } from './contract.ts';
+import { membershipsOf, vaultsByName } from './store.ts';
+
+const NAME_FORM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+const MEMBER_FORM = /^(?:user|group)_[0-9a-z]{26}$/;
+
+/** Everything that gives somebody a role in a vault is loaded, as for each of their requests; the page is cut from what the caller may see of it. */
+export async function listVaultsOfUser(ctx: Context, userId: string, query: Query<typeof contract.listVaultsOfUser>) {
+  const { tenantId, database } = ctx;
+  const { read: db } = database;
+  const after = decodeCursor(query.cursor, NAME_FORM, MEMBER_FORM) ?? [];
+  if ((await findUser(db, tenantId, userId)) === undefined) throw notFound('user');
+  const groupIds = await groupsOfUser(db, tenantId, userId);
+  const principals = [{ kind: 'user' as const, id: userId }, ...groupIds.map((id) => ({ kind: 'group' as const, id }))];
+  const memberships = await membershipsOf(db, tenantId, principals);
+  const vaults = await vaultsByName(db, tenantId, [...new Set(memberships.map(({ vault }) => vault))]);
+  const visible = memberships
+    .flatMap((membership) => {
+      const row = vaults.get(membership.vault);
+      return isLive(row) ? [{ ...membership, row, key: [membership.vault, membership.principal_id] }] : [];
+    })
+    .filter(({ vault, row }) => ctx.access.may(listMembers.permission, vaultResource(vault), vaultAttributes(row)))
+    .sort((a, b) => compared(a.key, b.key))
+    .filter(({ key }) => after.length === 0 || compared(key, after) > 0);
+  const page = pageOf(visible, query.limit ?? LIST_LIMIT_DEFAULT, ({ key }) => key);
+  const names = await groupNames(db, tenantId, groupIds);
+  const nameOf = (id: string) => (ctx.access.may('groups:read', `group/${id}`) && names.get(id)) || id;
+  const shown = page.rows.map(({ vault, role, principal_id, added_at, row }): MembershipOfUser => {
+    const group = principal_id === userId ? null : nameOf(principal_id);
+    return { vault, environment: canonicalEnvironment(row.environment), role, group, added_at: timestamp(added_at) };
+  });
+  return { vaults: shown, next_cursor: page.next_cursor };
+}
+
+function compared([name = '', id = '']: readonly string[], [otherName = '', otherId = '']: readonly string[]): number {
+  if (name !== otherName) return name < otherName ? -1 : 1;
+  if (id === otherId) return 0;
+  return id < otherId ? -1 : 1;
+}

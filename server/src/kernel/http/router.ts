@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http';
+import FindMyWay from 'find-my-way';
+import { CofferError, type ErrorCode } from '../platform/errors.ts';
+import { type EndpointDeclaration, isOpenToPages } from '../request/declaration.ts';
+import type { ReadyEndpoint } from '../request/pipeline.ts';
+import { errorReply, type Reply } from '../request/reply.ts';
+import { formatAt, type WireFormat } from '../request/wire-format.ts';
+import { isOfPage, isSameOrigin } from './browser-session.ts';
+import { hostProblem } from './headers.ts';
+import { isForm, isJson } from './request-body.ts';
+import { type Match, match, type Route, routesOf } from './routes.ts';
+
+/** Longer than the longest secret path (1,024 bytes), each byte of which may be percent-encoded as three. */
+const PARAMETER_LENGTH_MAX = 4096;
+
+type Router = FindMyWay.Instance<FindMyWay.HTTPVersion.V1>;
+
+/** The router only looks at paths: the endpoints of a route know their methods. */
+const ANY_METHOD = 'GET';
+const notCalled = () => {};
+
+export function routerOf(endpoints: readonly ReadyEndpoint[]): Router {
+  const router = FindMyWay({
+    maxParamLength: PARAMETER_LENGTH_MAX,
+    // The pipeline parses queries strictly, once the endpoint is known.
+    querystringParser: () => ({}),
+    // With these, a path that cannot be decoded or is too long is told from one that does not exist.
+    onBadUrl: notCalled,
+    onMaxParamLength: notCalled,
+  });
+  for (const route of routesOf(endpoints)) router.on(ANY_METHOD, route.url, notCalled, route);
+  return router;
+}
+
+/** Why a request was refused before an endpoint was found for it. */
+export type RefusedEarly =
+  | 'cross_origin'
+  | 'expectation'
+  | 'headers_too_large'
+  | 'host'
+  | 'malformed'
+  | 'method'
+  | 'path'
+  | 'timeout'
+  | 'unknown_route';
+
+type Found =
+  | Extract<Match, { params: unknown }>
+  /** Without a reason the answer is no refusal. */
+  | { endpoint: null; reason: RefusedEarly | null; refusal(requestId: string): Reply };
+
+export function find(
+  router: Router,
+  formats: readonly WireFormat[],
+  request: IncomingMessage,
+  ofConsole: string | null,
+): Found {
+  const format = formatAt(formats, ofConsole ?? request.url ?? '/');
+  const { accept } = request.headers;
+  const refusedWith = (reason: RefusedEarly, code: ErrorCode, message: string, raw?: string): Found => ({
+    endpoint: null,
+    reason,
+    refusal: (requestId) =>
+      errorReply(new CofferError(code, message), requestId, {}, { format, accept, ...(raw !== undefined && { raw }) }),
+  });
+  const problem = hostProblem(request);
+  if (problem !== null) return refusedWith('host', 'INVALID_REQUEST', problem);
+  if (ofConsole !== null && !isSameOrigin(request.headers))
+    return refusedWith('cross_origin', 'INSUFFICIENT_PRIVILEGE', 'Only the console itself may send this request.');
+  const found = router.find(ANY_METHOD, ofConsole ?? request.url ?? '/');
+  if (found === null)
+    return refusedWith('unknown_route', 'NOT_FOUND', 'This route does not exist. The API is described at /docs.');
+  const method = methodOf(request);
+  if (found.store === null)
+    return refusedWith('path', 'INVALID_REQUEST', 'The path of the request could not be parsed.');
+  const params = found.params as Record<string, string>;
+  const matched = match(found.store as Route, method === 'HEAD' ? 'GET' : method, params);
+  if (matched.endpoint !== null && isOfAnotherSite(request, matched.endpoint.declaration))
+    return refusedWith(
+      'cross_origin',
+      'INSUFFICIENT_PRIVILEGE',
+      'Only a page of this service may send this: open the page here, or send JSON with "Content-Type: application/json".',
+      matched.endpoint.declaration.raw,
+    );
+  if (matched.endpoint !== null) return matched;
+  const { allow } = matched;
+  const reason = allow.length === 0 ? 'unknown_route' : method === 'OPTIONS' ? null : 'method';
+  return { endpoint: null, reason, refusal: (requestId) => withoutEndpoint(method, allow, requestId, format) };
+}
+
+/**
+ * Whether a page of another site may have sent it without asking: a browser sends forms, texts and requests without a body for any page, with the
+ * cookies of the host, but JSON only where the service agrees, which it never does. Requests with a credential need one that no page has.
+ */
+function isOfAnotherSite(request: IncomingMessage, declaration: EndpointDeclaration): boolean {
+  if (!isOpenToPages(declaration)) return false;
+  if (declaration.form === 'page' && isForm(request)) return !isSameOrigin(request.headers);
+  return isOfPage(request.headers) && !isJson(request) && !isSameOrigin(request.headers);
+}
+
+export function methodOf({ method = '' }: IncomingMessage): string {
+  return method;
+}
+
+/** The declared methods are public in the API reference, so the caller need not be authenticated. */
+function withoutEndpoint(method: string, declared: readonly string[], requestId: string, format?: WireFormat): Reply {
+  const refusedWith = (code: 'NOT_FOUND' | 'METHOD_NOT_ALLOWED', message: string, headers = {}) =>
+    errorReply(new CofferError(code, message), requestId, headers, { format });
+  if (declared.length === 0) return refusedWith('NOT_FOUND', 'This route does not exist.');
+  const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  if (method === 'OPTIONS') return { status: 204, headers: { Allow }, body: null };
+  return refusedWith('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`, { Allow });
+}
