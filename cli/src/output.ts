@@ -1,4 +1,4 @@
-import { printable } from './printable.ts';
+import { escaped, printable } from './printable.ts';
 
 export interface Column<T> {
   title: string;
@@ -29,7 +29,24 @@ export const yellow = paint(33);
 
 /** For scripts: one JSON document. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  process.stdout.write(`${jsonText(value, 2)}\n`);
+}
+
+/** A terminal gets what it would obey escaped, which means the same in JSON. */
+export function jsonText(value: unknown, indent = 0): string {
+  const text = JSON.stringify(value, null, indent);
+  return process.stdout.isTTY === true ? escaped(text) : text;
+}
+
+/**
+ * Values as they are. A terminal obeys control characters, which whoever wrote a value may have meant, so there they are escaped, unless the reader
+ * wants them.
+ */
+export function writeValue(text: string, instead: string, isRaw = false): void {
+  const shown = process.stdout.isTTY === true && !isRaw ? escaped(text) : text;
+  process.stdout.write(shown);
+  if (shown !== text)
+    note(`Control characters are shown as \\u escapes, because a terminal would obey them. ${instead}`);
 }
 
 export function print(text: string): void {

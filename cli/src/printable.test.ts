@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CofferError } from '../../client/src/index.ts';
 import { CommandError, exitCodeOf, explain } from './failure.ts';
 import { ago } from './output.ts';
-import { printable } from './printable.ts';
+import { escaped, printable } from './printable.ts';
 
 test('a terminal is told nothing by a name', () => {
   assert.equal(printable('plain äöü 漢字 🙂\n\t'), 'plain äöü 漢字 🙂\n\t');
@@ -12,6 +12,16 @@ test('a terminal is told nothing by a name', () => {
   }
   const error = new CofferError('There is no vault named \u001b[31mx.', { code: 'VAULT_NOT_FOUND', status: 404 });
   assert.ok(!explain(error).includes('\u001b'));
+});
+
+test('of a value nothing is lost at a terminal', () => {
+  assert.equal(escaped('plain äöü 漢字\n\t"\\'), 'plain äöü 漢字\n\t"\\');
+  assert.equal(
+    escaped('a\u001b[2J\r\u009b\u202e\u{e0001}\u2028'),
+    String.raw`a\u001b[2J\u000d\u009b\u202e\udb40\udc01\u2028`,
+  );
+  const value = { key: 'x\u007f\u0085\u2066\u{e0001}\u001b' };
+  assert.deepEqual(JSON.parse(escaped(JSON.stringify(value, null, 2))), value);
 });
 
 test('exit codes: 1 here, 2 the service, 3 refused, 4 not found', () => {

@@ -79,6 +79,13 @@ async function composed(coffer: Coffer, environment: string, only: readonly stri
       EXIT.refused,
     );
   }
+  const sealed = wanted.filter(([, entry]) => entry.sealed === true).map(([name]) => name);
+  if (sealed.length > 0) {
+    throw new CommandError(
+      `${sealed.join(', ')} of ${environment} are in zero-knowledge vaults, and only a client that has their key opens them. Choose others with --only.`,
+      EXIT.refused,
+    );
+  }
   return new Map(wanted.map(([name, { value = '' }]) => [name, value]));
 }
 

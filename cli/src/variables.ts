@@ -1,4 +1,5 @@
 import { CommandError } from './failure.ts';
+import { isLoadingName } from './loading-names.ts';
 
 /** Names and values for the environment of a program. */
 export type Variables = ReadonlyMap<string, string>;
@@ -26,19 +27,9 @@ export function variablesOf(secrets: Iterable<{ path: string; value: string }>, 
   return variables;
 }
 
-/** Names by which a program finds code, settings or helpers to run. */
-const LOADING = new RegExp(
-  `^(${[
-    'LD_.*|DYLD_.*|GCONV_PATH|PATH|HOME|SHELL|IFS|ENV|BASH_.*|SHELLOPTS|PS4|PROMPT_COMMAND|ZDOTDIR|TMPDIR',
-    'NODE_.*|NPM_CONFIG_.*|PYTHON.*|PERL.*|RUBY(OPT|LIB)|GEM_.*|LUA_.*|PHPRC|PHP_INI_SCAN_DIR|CLASSPATH|.*JAVA_OPTIONS|JAVA_TOOL_OPTIONS|MAVEN_OPTS|GRADLE_OPTS|DOTNET_STARTUP_HOOKS',
-    'GIT_.*|SSH_(ASKPASS|AUTH_SOCK)|EDITOR|VISUAL|PAGER|LESS(OPEN|CLOSE)|MANPAGER|BROWSER|MAKEFLAGS|OPENSSL_CONF|SSL_CERT_(FILE|DIR)|CURL_HOME|KUBECONFIG|DOCKER_CONFIG|AWS_CONFIG_FILE',
-  ].join('|')})$`,
-  'i',
-);
-
 /** Whoever may write a secret must not thereby be able to run code: such names are taken only if they were asked for by name. */
 export function refuseLoading(name: string, only: readonly string[] = []): void {
-  if (LOADING.test(name) && !only.includes(name)) {
+  if (isLoadingName(name) && !only.includes(name)) {
     throw new CommandError(
       `${name} changes how programs are loaded. If that is meant, name it with --only; otherwise rename the secret.`,
     );

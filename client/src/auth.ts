@@ -1,7 +1,9 @@
 import { type DpopKey, DpopProver } from './dpop.ts';
 import { CofferError } from './errors.ts';
+import type { Authorize, Credentials } from './regions.ts';
 import { type Lease, Renewing } from './renewing.ts';
 import type { Schemas } from './routes.ts';
+import type { ClientIdentity } from './transport.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -29,7 +31,10 @@ export type Auth = (
       workload: { methodId: number; credential: () => MaybePromise<WorkloadCredential> };
     }
   | {
-      /** A CI job, by the id_token of its provider; called again for each exchange. */
+      /**
+       * A CI job, by the id_token of its provider; called again for each exchange. The certificate that comes with the token is shown by the
+       * transport of `@coffer/client/node`, on the TLS port; a connection that requires one takes no other.
+       */
       federation: { connection: string | number; idToken: () => MaybePromise<string> };
     }
 ) & {
@@ -44,22 +49,30 @@ export type WorkloadCredential = Omit<Schemas['WorkloadLoginInput'], 'method_id'
 export type SendPublic = (
   route: 'POST /workload-identity/login' | 'POST /app-connections/{connection}/federated-token',
   input: { path?: Record<string, string | number>; body: unknown },
-  authorize: (request: { method: string; url: string }) => Promise<Record<string, string>>,
+  authorize: Authorize,
 ) => Promise<{ data: unknown; date: string | null }>;
 
-/** Turns `Auth` into headers, and renews what expires. */
+/** What an exchange gave: a token, and the certificate that belongs to it where there is one. */
+interface Session {
+  token: string;
+  identity?: ClientIdentity;
+}
+
+/** Turns `Auth` into credentials, and renews what expires. */
 export class Authenticator {
   readonly #auth: Auth;
   readonly #prover: DpopProver | null;
-  readonly #session: Renewing<string> | null;
+  readonly #session: Renewing<Session> | null;
 
   constructor(auth: Auth, sendPublic: SendPublic) {
     this.#auth = auth;
     this.#prover = auth.dpop === undefined ? null : new DpopProver(auth.dpop);
-    this.#session = sessionOf(auth, sendPublic, (request) => this.#proof(request, null));
+    this.#session = sessionOf(auth, sendPublic, async (request) => ({
+      headers: await this.#proof(request, null),
+    }));
   }
 
-  async headers(request: { method: string; url: string }): Promise<Record<string, string>> {
+  async credentials(request: { method: string; url: string }): Promise<Credentials> {
     if ('clientId' in this.#auth) {
       const { clientId, clientSecret } = this.#auth;
       const secret = typeof clientSecret === 'string' ? clientSecret : await clientSecret();
@@ -67,27 +80,28 @@ export class Authenticator {
         'x-client-id': headerSafe(clientId, 'client id'),
         'x-client-secret': headerSafe(secret, 'client secret'),
       };
-      return { ...own, ...(await this.#proof(request, null)) };
+      return { headers: { ...own, ...(await this.#proof(request, null)) } };
     }
-    if ('certificate' in this.#auth || 'anonymous' in this.#auth) return this.#proof(request, null);
-    const token = await this.#token();
+    if ('certificate' in this.#auth || 'anonymous' in this.#auth) return { headers: await this.#proof(request, null) };
+    const { token, identity } = await this.#current();
     const scheme = this.#prover === null ? 'Bearer' : 'DPoP';
-    return { authorization: `${scheme} ${token}`, ...(await this.#proof(request, token)) };
+    const headers = { authorization: `${scheme} ${token}`, ...(await this.#proof(request, token)) };
+    return { headers, ...(identity !== undefined && { identity }) };
   }
 
-  /** Whether a request that was refused with 401 has a chance with what `headers` returns next. */
-  retriesAfterRefusal(sent: Record<string, string>, nonce: string | null): boolean {
+  /** Whether a request that was refused with 401 has a chance with what `credentials` returns next. */
+  retriesAfterRefusal({ headers }: Credentials, nonce: string | null): boolean {
     if (this.#prover?.noted(nonce)) return true;
-    const token = sent['authorization']?.split(' ')[1];
+    const token = headers['authorization']?.split(' ')[1];
     if (this.#session === null || token === undefined) return false;
-    this.#session.discard(token);
+    this.#session.discard((session) => session.token === token);
     return true;
   }
 
-  async #token(): Promise<string> {
+  async #current(): Promise<Session> {
     if (this.#session !== null) return this.#session.get();
     const { token } = this.#auth as Extract<Auth, { token: unknown }>;
-    return headerSafe(typeof token === 'string' ? token : await token(), 'token');
+    return { token: headerSafe(typeof token === 'string' ? token : await token(), 'token') };
   }
 
   async #proof(request: { method: string; url: string }, token: string | null): Promise<Record<string, string>> {
@@ -103,16 +117,14 @@ function headerSafe(text: string, what: string): string {
   throw new CofferError(message, { code: 'INVALID_ARGUMENT' });
 }
 
-type Proof = (request: { method: string; url: string }) => Promise<Record<string, string>>;
-
-function sessionOf(auth: Auth, sendPublic: SendPublic, proof: Proof): Renewing<string> | null {
+function sessionOf(auth: Auth, sendPublic: SendPublic, proof: Authorize): Renewing<Session> | null {
   if ('workload' in auth) {
     const { methodId, credential } = auth.workload;
     return new Renewing(async () => {
       const body = { method_id: methodId, ...(await credential()) };
       const { data, date } = await sendPublic('POST /workload-identity/login', { body }, proof);
       const { cv_jwt, expires_at } = data as Schemas['WorkloadLoginOutput'];
-      return leaseOf(cv_jwt, expires_at, date);
+      return leaseOf({ token: cv_jwt }, expires_at, date);
     });
   }
   if ('federation' in auth) {
@@ -120,15 +132,16 @@ function sessionOf(auth: Auth, sendPublic: SendPublic, proof: Proof): Renewing<s
     return new Renewing(async () => {
       const input = { path: { connection }, body: { id_token: await idToken() } };
       const { data, date } = await sendPublic('POST /app-connections/{connection}/federated-token', input, proof);
-      const { access_token, expires_at } = data as Schemas['ExchangeFederatedTokenOutput'];
-      return leaseOf(access_token, expires_at, date);
+      const { access_token, certificate, private_key, expires_at } = data as Schemas['ExchangeFederatedTokenOutput'];
+      const session = { token: access_token, identity: { cert: certificate, key: private_key } };
+      return leaseOf(session, expires_at, date);
     });
   }
   return null;
 }
 
 /** By the clock of the service where the answer has it, because the clock of this machine may be wrong. */
-function leaseOf(value: string, expiresAt: string, date: string | null): Lease<string> {
+function leaseOf(value: Session, expiresAt: string, date: string | null): Lease<Session> {
   const answeredAt = Date.parse(date ?? '') || Date.now();
   return { value, lifeMs: Math.max(0, Date.parse(expiresAt) - answeredAt) };
 }

@@ -91,6 +91,30 @@ onBothDatabases('the client library', (database) => {
     });
   });
 
+  test('values found elsewhere are compared in as many requests as they need', async () => {
+    const where = await addVault(service);
+    const leaked = `${'leaked-k7Qw2mZx9LpR'.padEnd(15_000, 'xy')}`;
+    for (const path of ['a', 'b']) await coffer.secrets.set(where, path, `${leaked}${path}`);
+    const values = Array.from({ length: 130 }, (_, at) => `not-stored-k7Qw2mZx9LpR-${at}`);
+    const large = Array.from({ length: 40 }, (_, at) => `${leaked}${at}`);
+    const { known, guessable } = await coffer.secrets.findKnown([
+      ...values,
+      `${leaked}a`,
+      ...large,
+      `${leaked}b`,
+      'pin',
+    ]);
+    assert.deepEqual(
+      known.map(({ index, secrets }) => [index, secrets.map(({ vault: name, path }) => `${name}/${path}`)]),
+      [
+        [130, [`${where}/a`]],
+        [171, [`${where}/b`]],
+      ],
+    );
+    assert.deepEqual(guessable, [172]);
+    assert.deepEqual(await coffer.secrets.findKnown([]), { known: [], guessable: [] });
+  });
+
   test('a stale version and a secret that exists already are refused when the caller says so', async () => {
     const path = uniqueName('guarded');
     await coffer.secrets.set(vault, path, 'a', { expectedVersion: 0 });
@@ -269,6 +293,23 @@ onBothDatabases('the client library', (database) => {
     assert.equal(mismatched().cert, renewed.trim());
     await read();
 
+    // The answer to a renewal is lost, and the request is sent again with the certificate that it replaces.
+    const real = nodeTransport({ ca, identity: identityFromFiles(files) });
+    let lost = 0;
+    const losing = new Coffer({
+      url: service.tlsUrl,
+      auth: { certificate: { clientId: machine.client_id } },
+      transport: async (request) => {
+        const answer = await real(request);
+        if (request.url.endsWith('/rotate') && lost++ === 0) throw new Error('cut');
+        return answer;
+      },
+    });
+    await renewCertificateFiles(losing, machine.id, files);
+    assert.equal(lost, 2);
+    assert.notEqual(readFileSync(files.certFile, 'utf8'), renewed);
+    await read();
+
     const untrusting = new Coffer({
       url: service.tlsUrl,
       auth: { certificate: { clientId: machine.client_id } },
@@ -278,41 +319,22 @@ onBothDatabases('the client library', (database) => {
     await assert.rejects(untrusting.secrets.get(vault, 'machine'), { code: 'NO_ANSWER' });
   });
 
-  test('a workload logs in by its own identity, and a CI job by its id_token', async () => {
-    await coffer.secrets.set(vault, 'machine', 'for machines');
-    const machine = await addConnection(service, vault);
-    const claims = () => {
-      const seconds = Math.floor(service.clock.now() / 1000);
-      return {
-        iss: issuer.url,
-        aud: OUTSIDE_ENV.CV_AUDIENCE,
-        sub: 'repo:shop',
-        iat: seconds,
-        exp: seconds + 600,
-        jti: uniqueName('jti'),
-      };
+  const claims = () => {
+    const seconds = Math.floor(service.clock.now() / 1000);
+    const { CV_AUDIENCE: aud } = OUTSIDE_ENV;
+    return { iss: issuer.url, aud, sub: 'repo:shop', iat: seconds, exp: seconds + 600, jti: uniqueName('jti') };
+  };
+  const addMethod = async (app_connection_id: number): Promise<number> => {
+    const config = {
+      expected_issuer: issuer.url,
+      expected_audience: OUTSIDE_ENV.CV_AUDIENCE,
+      allowed_subjects: ['repo:shop'],
     };
-    const method = await coffer.call('POST /workload-identity/methods', {
-      body: {
-        name: uniqueName('method'),
-        type: 'oidc_generic',
-        app_connection_id: machine.id,
-        config: {
-          expected_issuer: issuer.url,
-          expected_audience: OUTSIDE_ENV.CV_AUDIENCE,
-          allowed_subjects: ['repo:shop'],
-        },
-      },
-    });
-    const workload = clientOf({
-      workload: {
-        methodId: (method as { id: number }).id,
-        credential: async () => ({ oidc_token: await signed(issuerKey, claims()) }),
-      },
-    });
-    assert.equal((await workload.secrets.get(vault, 'machine')).value, 'for machines');
-
-    const federation = {
+    const body = { name: uniqueName('method'), type: 'oidc_generic', app_connection_id, config } as const;
+    return ((await coffer.call('POST /workload-identity/methods', { body })) as { id: number }).id;
+  };
+  const federate = (connection: number) => {
+    const body = {
       name: uniqueName('federation'),
       provider: 'custom',
       issuer: issuer.url,
@@ -320,13 +342,61 @@ onBothDatabases('the client library', (database) => {
       audience: OUTSIDE_ENV.CV_AUDIENCE,
       subject_pattern: 'repo:shop',
     };
-    await ok(service.call('POST', `/app-connections/${machine.id}/federations`, { body: federation }), 201);
-    const job = clientOf({ federation: { connection: machine.id, idToken: () => signed(issuerKey, claims()) } });
+    return ok(service.call('POST', `/app-connections/${connection}/federations`, { body }), 201);
+  };
+  const credential = async () => ({ oidc_token: await signed(issuerKey, claims()) });
+  const idToken = () => signed(issuerKey, claims());
+
+  test('a workload logs in by its own identity, and a CI job by its id_token', async () => {
+    await coffer.secrets.set(vault, 'machine', 'for machines');
+    const machine = await addConnection(service, vault);
+    const workload = clientOf({ workload: { methodId: await addMethod(machine.id), credential } });
+    assert.equal((await workload.secrets.get(vault, 'machine')).value, 'for machines');
+
+    await federate(machine.id);
+    const job = clientOf({ federation: { connection: machine.id, idToken } });
     assert.equal((await job.secrets.get(vault, 'machine')).value, 'for machines');
     const denied = clientOf({
       federation: { connection: machine.id, idToken: () => signed(issuerKey, { ...claims(), sub: 'repo:other' }) },
     });
     await assert.rejects(denied.secrets.get(vault, 'machine'), { code: 'LOGIN_DENIED', status: 401 });
+  });
+
+  test('where the connection requires a certificate, a CI job shows the one of its exchange, and a workload its own', async () => {
+    await coffer.secrets.set(vault, 'machine', 'for machines');
+    const machine = await addConnection(service, vault, { mtls_required: true });
+    await federate(machine.id);
+    const ca = readFileSync(join(service.dataDir, 'ca.pem'), 'utf8');
+    let exchanges = 0;
+    const federation = {
+      connection: machine.client_id,
+      idToken: () => {
+        exchanges++;
+        return idToken();
+      },
+    };
+    const job = new Coffer({ url: service.tlsUrl, auth: { federation }, transport: nodeTransport({ ca }) });
+    const paths = async () => (await all(job.secrets.list(vault))).map(({ path }) => path);
+    assert.equal((await job.secrets.get(vault, 'machine')).value, 'for machines');
+    assert.ok((await paths()).includes('machine'));
+    assert.equal(exchanges, 1);
+    // At the end of the token and the certificate the service refuses both, and a new exchange brings new ones.
+    service.clock.advance(3600_000);
+    const both = await Promise.all([job.secrets.get(vault, 'machine'), paths()]);
+    assert.equal(both[0].value, 'for machines');
+    assert.equal(exchanges, 2);
+    const without = clientOf({ federation });
+    await assert.rejects(without.secrets.get(vault, 'machine'), { code: 'CERTIFICATE_REQUIRED', status: 403 });
+
+    const auth = { workload: { methodId: await addMethod(machine.id), credential } };
+    const issued = await ok(
+      service.call('POST', `/v1/app-connections/${machine.id}/rotate`, { body: { certificate: true } }),
+    );
+    const identity = () => ({ cert: issued.certificate, key: issued.private_key });
+    const workload = new Coffer({ url: service.tlsUrl, auth, transport: nodeTransport({ ca, identity }) });
+    assert.equal((await workload.secrets.get(vault, 'machine')).value, 'for machines');
+    const bare = new Coffer({ url: service.tlsUrl, auth, transport: nodeTransport({ ca }) });
+    await assert.rejects(bare.secrets.get(vault, 'machine'), { code: 'CERTIFICATE_REQUIRED', status: 403 });
   });
 
   test('a cached value is not asked for again, and a revoked right is not outlived', async () => {

@@ -78,9 +78,16 @@ export class Coffer {
   }
 
   /** Seals a value here and stores it in a zero-knowledge vault. Neither the value nor the passphrase leaves this process. */
-  async seal(vault: string, path: string, value: string, secret: ZeroKnowledgeSecret, options: CallOptions = {}) {
+  async seal(
+    vault: string,
+    path: string,
+    value: string,
+    secret: ZeroKnowledgeSecret,
+    /** `newest`: the version that is there, 0 if there is none. Without it the secret is read to know. */
+    { newest: known, ...options }: CallOptions & { newest?: number } = {},
+  ) {
     const client = await this.#zeroKnowledge(secret);
-    const newest = await this.#newestVersion({ vault, path }, options);
+    const newest = known ?? (await this.#newestVersion({ vault, path }, options));
     const version = newest + 1;
     const envelope = await client.seal(value, { vault, path, version });
     const stored = await this.secrets.set(vault, path, envelope, { ...options, expectedVersion: newest });

@@ -1,6 +1,6 @@
 import { type Auth, Authenticator } from './auth.ts';
 import { CofferError, refusalOf } from './errors.ts';
-import { baseOf, sendToRegion } from './regions.ts';
+import { type Authorize, baseOf, type Credentials, sendToRegion } from './regions.ts';
 import { type AnyInput, type Route, type RouteInput, type RouteOutput, requestLine } from './routes.ts';
 import { fetchTransport, type Transport, type TransportResponse } from './transport.ts';
 
@@ -63,15 +63,10 @@ export class Connection {
 
   /** The answer as it came, for routes that do not answer JSON. */
   async text(route: Route, input: AnyInput, options: CallOptions = {}): Promise<{ text: string; status: number }> {
-    return this.#send(route, input, options, (request) => this.#authenticator.headers(request));
+    return this.#send(route, input, options, (request) => this.#authenticator.credentials(request));
   }
 
-  async #send(
-    route: string,
-    input: AnyInput,
-    options: CallOptions,
-    authorize: (request: { method: string; url: string }) => Promise<Record<string, string>>,
-  ): Promise<Answered> {
+  async #send(route: string, input: AnyInput, options: CallOptions, authorize: Authorize): Promise<Answered> {
     const { method, target } = requestLine(route, input);
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     const deadline = performance.now() + timeoutMs;
@@ -89,7 +84,7 @@ export class Connection {
 
     let hasRenewed = false;
     for (let attempt = 1; ; attempt++) {
-      let sent: Record<string, string> = {};
+      let sent: Credentials = { headers: {} };
       const outcome = await this.#attempt(
         signal,
         sendToRegion(

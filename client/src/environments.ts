@@ -1,5 +1,4 @@
 import type { CallOptions, Connection } from './connection.ts';
-import { CofferError } from './errors.ts';
 import { pages } from './pages.ts';
 import { redacted } from './redacted.ts';
 import type { Schemas } from './routes.ts';
@@ -15,24 +14,16 @@ export class Environments {
     for await (const page of pages(this.#connection, 'GET /environments', {}, options)) yield* page.environments;
   }
 
-  /** What is in effect in an environment, named by id or name: its own entries over those of its ancestors, with the values that the caller may read. */
+  /** What is in effect in an environment, named by id or name: its own entries over those of its ancestors, with the values that the caller may read. Of a zero-knowledge secret it is the envelope, with `sealed`. */
   async compose(environment: string | number, options: CallOptions & { resolve?: boolean } = {}) {
     const { resolve = true, ...call } = options;
-    const environment_id = await this.#numberOf(environment, call);
-    const composed = await this.#connection.call(
-      'GET /environments/{environment_id}/compose',
-      { path: { environment_id }, query: { resolve } },
-      call,
-    );
+    const input = { path: { environment_id: String(environment) }, query: { resolve } };
+    const answer = await this.#connection.call('GET /environments/{environment_id}/compose', input, call);
+    // Without a format it is this one of the two.
+    const composed = answer as Schemas['Composition'];
     const entries = Object.entries(composed.effective).map(
       ([name, { value, ...facts }]) => [name, redacted(facts, value)] as const,
     );
     return { ...composed, effective: Object.fromEntries(entries) };
-  }
-
-  async #numberOf(environment: string | number, options: CallOptions): Promise<string> {
-    if (/^[1-9]\d*$/.test(String(environment))) return String(environment);
-    for await (const { id, name } of this.list(options)) if (name === environment) return String(id);
-    throw new CofferError(`There is no composed environment named ${environment}.`, { code: 'NOT_FOUND', status: 404 });
   }
 }

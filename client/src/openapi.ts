@@ -8,15 +8,52 @@ export interface Routes {
   'DELETE /auth/sso/providers/{name}': operations['deleteSsoProvider'];
   'GET /auth/sso/{provider}': operations['readSsoSignIn'];
   'POST /auth/sso/{provider}': operations['beginSsoSignIn'];
-  'GET /auth/sso/callback': operations['readSsoCallback'];
-  'POST /auth/sso/callback': operations['finishSsoSignIn'];
+  'POST /auth/sso/{provider}/browser': operations['beginBrowserSignIn'];
+  'POST /auth/sso/session': operations['finishBrowserSignIn'];
+  'GET /auth/sso/callback/{tenant_id}/{provider}': operations['readSsoCallback'];
+  'POST /auth/sso/callback/{tenant_id}/{provider}': operations['finishSsoSignIn'];
+  'GET /auth/sso/sign-out': operations['readSsoSignOut'];
+  'POST /auth/sso/{provider}/backchannel-logout': operations['backchannelLogout'];
   'POST /auth/device': operations['startDeviceLogin'];
   'POST /auth/device/token': operations['pollDeviceLogin'];
   'POST /auth/device/approve': operations['approveDeviceLogin'];
+  'GET /auth/links': operations['listSsoLinks'];
+  'POST /auth/links': operations['beginSsoLink'];
+  'POST /auth/links/confirm': operations['confirmSsoLink'];
+  'DELETE /auth/links/{provider}': operations['deleteSsoLink'];
+  'POST /auth/sso/providers/{name}/scim-tokens': operations['createScimToken'];
+  'GET /auth/sso/providers/{name}/scim-tokens': operations['listScimTokens'];
+  'POST /auth/sso/providers/{name}/scim-tokens/{token_id}/rotate': operations['rotateScimToken'];
+  'DELETE /auth/sso/providers/{name}/scim-tokens/{token_id}': operations['revokeScimToken'];
+  'GET /scim/v2/Users': operations['listScimUsers'];
+  'POST /scim/v2/Users': operations['createScimUser'];
+  'GET /scim/v2/Users/{user_id}': operations['readScimUser'];
+  'PUT /scim/v2/Users/{user_id}': operations['replaceScimUser'];
+  'PATCH /scim/v2/Users/{user_id}': operations['updateScimUser'];
+  'DELETE /scim/v2/Users/{user_id}': operations['deleteScimUser'];
+  'GET /scim/v2/Groups': operations['listScimGroups'];
+  'POST /scim/v2/Groups': operations['createScimGroup'];
+  'GET /scim/v2/Groups/{group_id}': operations['readScimGroup'];
+  'PUT /scim/v2/Groups/{group_id}': operations['replaceScimGroup'];
+  'PATCH /scim/v2/Groups/{group_id}': operations['updateScimGroup'];
+  'DELETE /scim/v2/Groups/{group_id}': operations['deleteScimGroup'];
+  'GET /scim/v2/ServiceProviderConfig': operations['readScimServiceProviderConfig'];
+  'GET /scim/v2/ResourceTypes': operations['listScimResourceTypes'];
+  'GET /scim/v2/ResourceTypes/{id}': operations['readScimResourceType'];
+  'GET /scim/v2/Schemas': operations['listScimSchemas'];
+  'GET /scim/v2/Schemas/{id}': operations['readScimSchema'];
   'POST /auth/login': operations['login'];
+  'POST /auth/passkeys/options': operations['passkeyLoginOptions'];
+  'POST /auth/passkeys/login': operations['passkeyLogin'];
+  'POST /auth/step-up/options': operations['stepUpOptions'];
+  'POST /auth/step-up': operations['stepUp'];
+  'GET /auth/sessions': operations['listSessions'];
+  'DELETE /auth/sessions/{session_id}': operations['endSession'];
   'POST /auth/accept-invite': operations['acceptInvite'];
   'POST /auth/logout': operations['logout'];
   'GET /auth/me': operations['readMe'];
+  'PATCH /auth/me': operations['updateMe'];
+  'POST /auth/capabilities': operations['readCapabilities'];
   'POST /auth/password': operations['changePassword'];
   'POST /auth/tokens': operations['createToken'];
   'GET /auth/tokens': operations['listTokens'];
@@ -29,6 +66,14 @@ export interface Routes {
   'POST /auth/mfa/totp/confirm': operations['confirmTotp'];
   'DELETE /v1/users/{user_id}/mfa': operations['resetMfa'];
   'POST /v1/users/{user_id}/mfa/trust': operations['trustMfa'];
+  'POST /auth/mfa/trust': operations['askMfaTrust'];
+  'POST /auth/mfa/passkeys/options': operations['passkeyEnrolmentOptions'];
+  'POST /auth/mfa/passkeys': operations['enrolPasskey'];
+  'GET /auth/mfa/passkeys': operations['listPasskeys'];
+  'PATCH /auth/mfa/passkeys/{passkey_id}': operations['renamePasskey'];
+  'DELETE /auth/mfa/passkeys/{passkey_id}': operations['deletePasskey'];
+  'GET /auth/mfa/recovery-codes': operations['readRecoveryCodes'];
+  'POST /auth/mfa/recovery-codes': operations['makeRecoveryCodes'];
   'POST /v1/users': operations['createUser'];
   'GET /v1/users': operations['listUsers'];
   'POST /v1/users/{user_id}/invite': operations['inviteUser'];
@@ -51,6 +96,7 @@ export interface Routes {
   'POST /v1/policies/{name}/attach': operations['attachPolicy'];
   'POST /v1/policies/{name}/detach': operations['detachPolicy'];
   'POST /v1/policies/simulate': operations['simulatePolicy'];
+  'POST /v1/policies/who-can': operations['whoCan'];
   'GET /v1/vaults': operations['listVaults'];
   'POST /v1/vaults': operations['createVault'];
   'GET /v1/vaults/{vault}': operations['readVault'];
@@ -61,6 +107,7 @@ export interface Routes {
   'POST /v1/vaults/{vault}/members': operations['addVaultMember'];
   'PATCH /v1/vaults/{vault}/members/{member_id}': operations['changeVaultMember'];
   'DELETE /v1/vaults/{vault}/members/{member_id}': operations['removeVaultMember'];
+  'GET /v1/users/{user_id}/vaults': operations['listVaultsOfUser'];
   'POST /v1/vaults/{vault}/members/review': operations['reviewVaultMembers'];
   'GET /v1/vaults/{vault}/secrets': operations['listSecrets'];
   'POST /v1/vaults/{vault}/secrets': operations['createSecret'];
@@ -77,6 +124,9 @@ export interface Routes {
   'GET /v1/vaults/{vault}/aggregate': operations['aggregateSecrets'];
   'POST /v1/vaults/{vault}/search': operations['searchSecrets'];
   'GET /vaults/collisions': operations['listCollisions'];
+  'GET /v1/secrets': operations['findSecrets'];
+  'GET /v1/secrets/due': operations['listDueSecrets'];
+  'POST /v1/secrets/known': operations['findKnownValues'];
   'POST /v1/vaults/{vault}/tokenize': operations['tokenize'];
   'POST /v1/vaults/{vault}/detokenize': operations['detokenize'];
   'POST /v1/vaults/{vault}/import': operations['importSecrets'];
@@ -106,6 +156,7 @@ export interface Routes {
   'PATCH /v1/app-connections/{connection}': operations['updateConnection'];
   'DELETE /v1/app-connections/{connection}': operations['deleteConnection'];
   'POST /v1/app-connections/{connection}/rotate': operations['rotateConnection'];
+  'GET /v1/app-connections/{connection}/certificates': operations['listConnectionCertificates'];
   'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': operations['revokeCertificate'];
   'POST /app-connections/{connection}/export-zip': operations['exportConnectionBundle'];
   'GET /app-connections/fetch/{client_id}/{vault}/{secret}': operations['fetchConnectionSecret'];
@@ -220,6 +271,9 @@ export interface Routes {
   'GET /health/ready': operations['ready'];
   'GET /metrics': operations['metrics'];
   'GET /admin/nodes': operations['listNodes'];
+  'GET /': operations['getConsole'];
+  'GET /console/script/{file}': operations['getConsoleScript'];
+  'GET /console/style/{file}': operations['getConsoleStyle'];
   'GET /openapi.json': operations['getOpenApi'];
   'GET /docs': operations['getDocs'];
   'GET /docs/{page}': operations['getDocsPage'];
@@ -299,6 +353,21 @@ export interface components {
             value: string;
             /** @description The newest version. */
             version: number;
+        };
+        /** @description A principal that is allowed an action on a resource. */
+        AllowedPrincipal: {
+            /**
+             * @description Kind of the principal.
+             * @enum {string}
+             */
+            kind: "user" | "app_connection";
+            /** @description The id of a user, the client id of a connection. */
+            id: string;
+            /** @description The e-mail address of a user, the name of a connection. */
+            name: string;
+            /** @description Whether it also needs a second factor, an address or a time that a policy requires. */
+            conditional: boolean;
+            because: components["schemas"]["GrantedBy"][];
         };
         /** @description Something that a scan found unusual. */
         Anomaly: {
@@ -402,6 +471,7 @@ export interface components {
             environment: string | null;
             /** @description It must present a client certificate. */
             mtls_required: boolean;
+            tls_url: string | null;
             /** @description It must send DPoP proofs. */
             require_dpop: boolean;
             dpop_jkt: string | null;
@@ -513,6 +583,8 @@ export interface components {
             single_approver: boolean;
             cancelled_because: components["schemas"]["ApprovalCancelReason"] | null;
             failure: components["schemas"]["ApprovalFailure"] | null;
+            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
+            can_approve: boolean;
             request: components["schemas"]["ApprovalRequest"] | null;
             digest: string | null;
         };
@@ -536,7 +608,7 @@ export interface components {
          * @description The kind of operation that requires approval by a second person.
          * @enum {string}
          */
-        ApprovalKind: "vault_delete" | "eaas_key_delete" | "tenant_region_promote" | "mfa_disable" | "siem_change" | "rbac_change";
+        ApprovalKind: "vault_delete" | "eaas_key_delete" | "tenant_region_promote" | "mfa_disable" | "siem_change" | "rbac_change" | "mfa_trust";
         /**
          * @description Who decides; an admin can decide instead of a vault manager.
          * @enum {string}
@@ -594,6 +666,14 @@ export interface components {
         ApproveDeviceLoginOutput: {
             /** @description Whether the command line gets a session. */
             approved: boolean;
+        };
+        /** @description The response of `askMfaTrust`. */
+        AskMfaTrustOutput: {
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            trusted_at: string;
         };
         /** @description The request body of `assignTenantRegion`. */
         AssignTenantRegionInput: {
@@ -719,9 +799,9 @@ export interface components {
         };
         /** @description Which entries of the audit log are meant. All must hold. */
         AuditFilter: {
-            /** @description Name of a vault. */
+            /** @description Name of a vault; with a final * every vault whose name starts with the text. */
             vault?: string;
-            /** @description Id, name (e-mail address) or key (token id) of the actor. */
+            /** @description Id, name (e-mail address) or key (token id) of the actor; with a final * every one that starts with the text. */
             actor?: string;
             /** @description For example secrets:read; with a final * every action that starts with the text, such as vault_* or secrets:*. */
             action?: string;
@@ -730,6 +810,11 @@ export interface components {
             /** @description Only entries of this decision. */
             decision?: components["schemas"]["AuditDecision"];
         };
+        /**
+         * @description Whether the authenticator is part of the device. Not used.
+         * @enum {string}
+         */
+        AuthenticatorAttachment: "platform" | "cross-platform";
         /** @description A secret that a connection can fetch, and the path to fetch it from. */
         AutoPath: {
             /** @description The number of the connection. */
@@ -744,6 +829,56 @@ export interface components {
             secret: string;
             /** @description The path that the connection fetches the secret from. */
             path: string;
+        };
+        /**
+         * @description The request body of `backchannelLogout`.
+         * @example {
+         *       "logout_token": "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"
+         *     }
+         */
+        BackchannelLogoutInput: {
+            /** @description Signed by the provider. */
+            logout_token?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The response of `backchannelLogout`. */
+        BackchannelLogoutOutput: {
+            /** @description How many sessions ended. */
+            sessions_ended: number;
+        };
+        /**
+         * @description The request body of `beginBrowserSignIn`.
+         * @example {
+         *       "tenant": "acme"
+         *     }
+         */
+        BeginBrowserSignInInput: {
+            /** @description The tenant. Default: the tenant of the operator. */
+            tenant?: string;
+        };
+        /** @description The response of `beginBrowserSignIn`. */
+        BeginBrowserSignInOutput: {
+            /** @description Where to send the person. */
+            url: string;
+        };
+        /**
+         * @description The request body of `beginSsoLink`.
+         * @example {
+         *       "provider": "okta"
+         *     }
+         */
+        BeginSsoLinkInput: {
+            /**
+             * @description The name of a provider.
+             * @example okta
+             */
+            provider: string;
+        };
+        /** @description The response of `beginSsoLink`. */
+        BeginSsoLinkOutput: {
+            /** @description Where to send the person. */
+            url: string;
         };
         /**
          * @description The request body of `beginSsoSignIn`.
@@ -769,6 +904,15 @@ export interface components {
             /** @description The name under which programs find the value: letters, digits, _ . -, at most 128 characters, not starting with a digit. */
             key_name: string;
         };
+        /** @description An action on a resource. */
+        CapabilityCheck: {
+            /** @description For example secrets:read. */
+            action: string;
+            /** @description For example vault/payments/db/password. */
+            resource: string;
+            /** @description The environment: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name. */
+            environment?: string;
+        };
         /**
          * @description The request body of `changePassword`.
          * @example {
@@ -781,6 +925,8 @@ export interface components {
             current_password?: string;
             /** @description A new password, at least 12 characters. */
             new_password: string;
+            /** @description The address that you log in with from then on. Only with the first password of an owner who has nothing but the token of the first start. */
+            email?: string;
             /** @description If true, revokes all your other tokens, not only your other sessions. Default: false. */
             revoke_tokens?: boolean;
         };
@@ -1059,6 +1205,8 @@ export interface components {
             /** @description Total number; at most 8,000 secrets with the same value are examined. */
             secrets_total: number;
         };
+        /** @description What is in effect; with `format=json` values by name alone. */
+        ComposeAnswer: components["schemas"]["Composition"] | components["schemas"]["ComposedValues"];
         /** @description The effective binding of one name in a composed environment. */
         ComposeEntry: {
             /** @description The name. */
@@ -1069,17 +1217,11 @@ export interface components {
             source: components["schemas"]["ComposeSource"][];
             /** @description Only with `resolve`, if you may read the secret and it is not a fortress secret. */
             value?: string;
-        };
-        /** @description The response of `composeEnvironment`. */
-        ComposeEnvironmentOutput: {
-            /** @description The number of the composed environment. */
-            environment_id: number;
-            /** @description The name of the composed environment. */
-            name: string;
-            /** @description Sorted by `key_name`; at most 1000. */
-            effective: {
-                [key: string]: components["schemas"]["ComposeEntry"];
-            };
+            /**
+             * @description The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens.
+             * @constant
+             */
+            sealed?: true;
         };
         /** @description A composed environment in the line of inheritance. */
         ComposeSource: {
@@ -1110,6 +1252,41 @@ export interface components {
              */
             updated_at: string;
         };
+        /** @description The values of a composed environment by name, as `format=json` returns them. */
+        ComposedValues: {
+            [key: string]: string;
+        };
+        /** @description What is in effect in a composed environment. */
+        Composition: {
+            /** @description The number of the composed environment. */
+            environment_id: number;
+            /** @description The name of the composed environment. */
+            name: string;
+            /** @description Sorted by `key_name`; at most 1000. */
+            effective: {
+                [key: string]: components["schemas"]["ComposeEntry"];
+            };
+        };
+        /** @description The request body of `confirmSsoLink`. */
+        ConfirmSsoLinkInput: {
+            /**
+             * @description From the provider.
+             * @example SplxlOBeZQQYbYS6WxSbIA
+             */
+            code: string;
+            /**
+             * @description From the provider, as it was sent there.
+             * @example af0ifjsldkj
+             */
+            state: string;
+            /** @description The issuer (RFC 9207). */
+            iss?: string;
+            /**
+             * @description The address to which the provider sent the browser, without its query.
+             * @example https://coffer.example/auth/sso/callback/tenant_01/okta
+             */
+            redirect_uri: string;
+        };
         /** @description The request body of `confirmTotp`. */
         ConfirmTotpInput: {
             /** @description Six digits from the authenticator, or a recovery code. */
@@ -1124,6 +1301,28 @@ export interface components {
             confirmed_at: string;
             /** @description Returned once; each can be used once. */
             recovery_codes: string[];
+        };
+        /** @description A client certificate that was issued to a connection. */
+        ConnectionCertificate: {
+            /** @description The serial number, in hexadecimal. */
+            serial: string;
+            /** @description The SHA-256 thumbprint, in hexadecimal. */
+            thumbprint: string;
+            /** @description It was issued to a CI job in exchange for its identity token. */
+            is_exchanged: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            not_before: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            not_after: string;
+            revoked_at: string | null;
+            /** @description The reason for the revocation; empty unless it is revoked. */
+            reason: string;
         };
         /**
          * @description A disabled connection is refused, but keeps its settings and credentials.
@@ -1258,6 +1457,7 @@ export interface components {
             environment: string | null;
             /** @description It must present a client certificate. */
             mtls_required: boolean;
+            tls_url: string | null;
             /** @description It must send DPoP proofs. */
             require_dpop: boolean;
             dpop_jkt: string | null;
@@ -1377,6 +1577,118 @@ export interface components {
             document: components["schemas"]["PolicyDocument"];
         };
         /**
+         * @description The request body of `createScimGroup`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:schemas:core:2.0:Group"
+         *       ],
+         *       "displayName": "Platform Admins",
+         *       "members": []
+         *     }
+         */
+        CreateScimGroupInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:schemas:core:2.0:Group.
+             * @example [
+             *       "urn:ietf:params:scim:schemas:core:2.0:Group"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Unique in the provider, in any case. */
+            displayName?: string | null;
+            /**
+             * @description The id of the provider.
+             * @example 8f3a
+             */
+            externalId?: unknown;
+            /**
+             * @description Objects whose `value` is the id of a user.
+             * @example []
+             */
+            members?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The request body of `createScimToken`.
+         * @example {
+         *       "description": "Okta",
+         *       "ttl_days": 365
+         *     }
+         */
+        CreateScimTokenInput: {
+            /** @description What it is for. */
+            description?: string;
+            /** @description How long it is valid. Default: 365. */
+            ttl_days?: number;
+        };
+        /**
+         * @description The request body of `createScimUser`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:schemas:core:2.0:User"
+         *       ],
+         *       "userName": "ada@acme.example",
+         *       "externalId": "00u1b2c3",
+         *       "name": {
+         *         "givenName": "Ada",
+         *         "familyName": "Lovelace"
+         *       },
+         *       "emails": [
+         *         {
+         *           "value": "ada@acme.example",
+         *           "type": "work",
+         *           "primary": true
+         *         }
+         *       ],
+         *       "active": true
+         *     }
+         */
+        CreateScimUserInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:schemas:core:2.0:User.
+             * @example [
+             *       "urn:ietf:params:scim:schemas:core:2.0:User"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Unique in the provider, in any case. */
+            userName?: string | null;
+            /**
+             * @description Equals the subject with which the person signs in.
+             * @example 00u1b2c3
+             */
+            externalId?: unknown;
+            /**
+             * @description A boolean, or its name as text.
+             * @example true
+             */
+            active?: unknown;
+            /** @description The name that is shown. */
+            displayName?: string | null;
+            /**
+             * @description formatted, givenName and familyName.
+             * @example {
+             *       "givenName": "Ada",
+             *       "familyName": "Lovelace"
+             *     }
+             */
+            name?: unknown;
+            /**
+             * @description The primary one counts, or else that of type work, or else the first.
+             * @example [
+             *       {
+             *         "value": "ada@acme.example",
+             *         "type": "work",
+             *         "primary": true
+             *       }
+             *     ]
+             */
+            emails?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * @description The request body of `createSecret`.
          * @example {
          *       "path": "database/password",
@@ -1423,6 +1735,8 @@ export interface components {
             client_id: string;
             /** @description The client secret. Never returned. Without one, the client is public. */
             client_secret?: string;
+            /** @description Cannot be changed later. Default: sub. */
+            subject_claim?: components["schemas"]["SsoSubjectClaim"];
             /** @description Scopes to request; must contain openid. Default: openid, email, profile. */
             scopes?: string[];
             /** @description The claim that lists the groups of a person. Default: groups. */
@@ -1437,7 +1751,7 @@ export interface components {
             };
             /** @description The role of people whose groups give none; null refuses them. Default: null. */
             default_role?: components["schemas"]["SsoRole"] | null;
-            /** @description If true, only owners can log in with a password. Default: false. */
+            /** @description If true, only break-glass owners can log in with a password or a passkey; every owner while there is none. Default: false. */
             required?: boolean;
             /** @description Whether people can sign in with it. Default: true. */
             enabled?: boolean;
@@ -1528,6 +1842,8 @@ export interface components {
             password?: string;
             /** @description If true, the user chooses the password with an invitation; cannot be combined with `password`. */
             invite?: boolean;
+            /** @description Vaults that the user becomes a member of, each with a role. */
+            vaults?: components["schemas"]["VaultGrant"][];
         };
         /** @description The response of `createUser`. */
         CreateUserOutput: {
@@ -1541,11 +1857,17 @@ export interface components {
             status: components["schemas"]["UserStatus"];
             /** @description If false, the user cannot log in with a password. */
             has_password: boolean;
+            /** @description Whether this owner can sign in without the identity provider that the tenant requires. */
+            break_glass: boolean;
             /**
              * Format: date-time
              * @description ISO 8601 in UTC, with milliseconds.
              */
             created_at: string;
+            /** @description When their newest request was that the audit log lists, to about a minute; null if there was none lately. */
+            last_seen_at: string | null;
+            /** @description What they show besides a password, oldest first; empty if nothing does. Recovery codes are not in it. */
+            second_factors: components["schemas"]["SecondFactorOfUser"][];
             invitation?: components["schemas"]["Invitation"];
         };
         /** @description The request body of `createVault`. */
@@ -1813,6 +2135,25 @@ export interface components {
             /** @description The id of the key. */
             key_id: string;
         };
+        /** @description A secret that needs somebody. */
+        DueSecret: {
+            /** @description An id that starts with sec_. */
+            id: string;
+            /** @description The name of its vault. */
+            vault: string;
+            /** @description Path of the secret in the vault. */
+            path: string;
+            /** @description Type of the secret. */
+            type: string;
+            environment: components["schemas"]["Stage"];
+            /**
+             * Format: date-time
+             * @description When the rotation failed, when the next one is due, or when the certificate ends.
+             */
+            at: string;
+            /** @description Null unless a rotation failed. */
+            failure: string | null;
+        };
         /** @description A text to decrypt. */
         EaasCiphertext: {
             /** @description `eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`. */
@@ -2001,6 +2342,12 @@ export interface components {
              */
             first_seen_at: string;
         };
+        /** @description The request body of `enrolPasskey`. */
+        EnrolPasskeyInput: {
+            /** @description What you call it, such as the device it is on. */
+            name: string;
+            response: components["schemas"]["PasskeyRegistration"];
+        };
         /** @description The response of `enrolTotp`. */
         EnrolTotpOutput: {
             /** @description Secret for the app, in base32. Returned once. */
@@ -2016,6 +2363,8 @@ export interface components {
             secret_id: number;
             /** @description An id that starts with sec_. */
             secret: string;
+            vault: string | null;
+            path: string | null;
             /** @description The name that the secret is bound under. */
             key_name: string;
             /**
@@ -2041,7 +2390,7 @@ export interface components {
          * @description Stable: base decisions on this. The responses of each endpoint list its codes.
          * @enum {string}
          */
-        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
+        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
         /** @description Machine-readable details; the members depend on the code. */
         ErrorDetails: {
             /** @description With VALIDATION_FAILED: every problem found. */
@@ -2245,6 +2594,58 @@ export interface components {
             /** @description What is wrong, or what the field must be. */
             reason: string;
         };
+        /** @description The request body of `findKnownValues`. */
+        FindKnownValuesInput: {
+            /** @description Whole values, at most 100, and 256 KiB in all. */
+            values: string[];
+        };
+        /** @description The response of `findKnownValues`. */
+        FindKnownValuesOutput: {
+            /** @description Only values that some secret has. */
+            known: components["schemas"]["KnownValue"][];
+            /** @description Positions of values that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. */
+            guessable: number[];
+        };
+        /** @description The response of `findSecrets`. */
+        FindSecretsOutput: {
+            secrets: components["schemas"]["FoundSecret"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
+        /** @description The request body of `finishBrowserSignIn`. */
+        FinishBrowserSignInInput: {
+            /**
+             * @description From the provider.
+             * @example SplxlOBeZQQYbYS6WxSbIA
+             */
+            code: string;
+            /**
+             * @description From the provider, as it was sent there.
+             * @example af0ifjsldkj
+             */
+            state: string;
+            /** @description The issuer (RFC 9207). */
+            iss?: string;
+            /**
+             * @description The address to which the provider sent the browser, without its query.
+             * @example https://coffer.example/auth/sso/callback/tenant_01/okta
+             */
+            redirect_uri: string;
+        };
+        /** @description The response of `finishBrowserSignIn`. */
+        FinishBrowserSignInOutput: {
+            /** @description Returned once. */
+            token: string;
+            /** @description An id that starts with token_. */
+            token_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description An id that starts with user_. */
+            user_id: string;
+        };
         /** @description The request body of `finishSsoSignIn`. */
         FinishSsoSignInInput: {
             /**
@@ -2259,6 +2660,26 @@ export interface components {
             state: string;
             /** @description The issuer (RFC 9207). */
             iss?: string;
+        };
+        /** @description A secret that was found in one of the vaults. */
+        FoundSecret: {
+            /** @description An id that starts with sec_. */
+            id: string;
+            /** @description The name of its vault. */
+            vault: string;
+            /** @description Path of the secret in the vault. */
+            path: string;
+            /** @description Type of the secret. */
+            type: string;
+            environment: components["schemas"]["Stage"];
+            protection: components["schemas"]["Protection"];
+            /** @description The newest version. */
+            version: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            updated_at: string;
         };
         /**
          * @description The request body of `generateCode`.
@@ -2308,6 +2729,16 @@ export interface components {
              * @enum {string}
              */
             reason: "past_due";
+        };
+        /** @description Where a right comes from. */
+        GrantedBy: {
+            /**
+             * @description role: the role in the tenant. membership: of the vault. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.
+             * @enum {string}
+             */
+            kind: "role" | "membership" | "group" | "policy" | "connection";
+            /** @description Name of the role, group, policy or connection; the role in the vault. */
+            name: string;
         };
         /** @description Users who share the same permissions. */
         Group: {
@@ -2456,6 +2887,24 @@ export interface components {
          * @enum {string}
          */
         KeySource: "service_managed" | "customer_managed";
+        /** @description A secret that has a value you sent. */
+        KnownSecret: {
+            /** @description An id that starts with sec_. */
+            id: string;
+            /** @description The name of its vault. */
+            vault: string;
+            /** @description Path of the secret in the vault. */
+            path: string;
+        };
+        /** @description A value you sent that is the newest value of a secret. */
+        KnownValue: {
+            /** @description Its position in `values`, from 0. */
+            index: number;
+            /** @description At most 50 are listed. */
+            secrets: components["schemas"]["KnownSecret"][];
+            /** @description Total number you may list; at most 1,000 secrets with the same value are examined. */
+            secrets_total: number;
+        };
         /** @description The request body of `linkEndpointAccount`. */
         LinkEndpointAccountInput: {
             /** @description A user, by id or e-mail address; null removes the link. */
@@ -2539,9 +2988,21 @@ export interface components {
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
+        /** @description The response of `listConnectionCertificates`. */
+        ListConnectionCertificatesOutput: {
+            certificates: components["schemas"]["ConnectionCertificate"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
         /** @description The response of `listConnections`. */
         ListConnectionsOutput: {
             app_connections: components["schemas"]["AppConnection"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
+        /** @description The response of `listDueSecrets`. */
+        ListDueSecretsOutput: {
+            secrets: components["schemas"]["DueSecret"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
@@ -2604,6 +3065,12 @@ export interface components {
             /** @description The nodes, in the order of their ids. */
             nodes: components["schemas"]["Node"][];
         };
+        /** @description The response of `listPasskeys`. */
+        ListPasskeysOutput: {
+            passkeys: components["schemas"]["Passkey"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
         /** @description The response of `listPlans`. */
         ListPlansOutput: {
             plans: components["schemas"]["PlanWithLimits"][];
@@ -2620,6 +3087,37 @@ export interface components {
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
+        /** @description The response of `listScimGroups`. */
+        ListScimGroupsOutput: {
+            /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
+            schemas: string[];
+            /** @description How many match, on all pages. */
+            totalResults: number;
+            /** @description The index of the first, from 1. */
+            startIndex: number;
+            /** @description How many are on this page. */
+            itemsPerPage: number;
+            /** @description The page. */
+            Resources: components["schemas"]["ScimGroup"][];
+        };
+        /** @description The response of `listScimTokens`. */
+        ListScimTokensOutput: {
+            /** @description The tokens. */
+            tokens: components["schemas"]["ScimToken"][];
+        };
+        /** @description The response of `listScimUsers`. */
+        ListScimUsersOutput: {
+            /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
+            schemas: string[];
+            /** @description How many match, on all pages. */
+            totalResults: number;
+            /** @description The index of the first, from 1. */
+            startIndex: number;
+            /** @description How many are on this page. */
+            itemsPerPage: number;
+            /** @description The page. */
+            Resources: components["schemas"]["ScimUser"][];
+        };
         /** @description The response of `listSecretVersions`. */
         ListSecretVersionsOutput: {
             versions: components["schemas"]["SecretVersion"][];
@@ -2631,6 +3129,16 @@ export interface components {
             secrets: components["schemas"]["ListedSecret"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
+        };
+        /** @description The response of `listSessions`. */
+        ListSessionsOutput: {
+            sessions: components["schemas"]["Session"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
+        /** @description The response of `listSsoLinks`. */
+        ListSsoLinksOutput: {
+            links: components["schemas"]["SignOnLink"][];
         };
         /** @description The response of `listSsoProviders`. */
         ListSsoProvidersOutput: {
@@ -2665,6 +3173,12 @@ export interface components {
         /** @description The response of `listVaultMembers`. */
         ListVaultMembersOutput: {
             members: components["schemas"]["VaultMember"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
+        /** @description The response of `listVaultsOfUser`. */
+        ListVaultsOfUserOutput: {
+            vaults: components["schemas"]["VaultOfUser"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
@@ -2722,6 +3236,8 @@ export interface components {
             updated_at: string;
             rotated_at: string | null;
             next_rotation: string | null;
+            /** @description Null without automatic rotation, and like the metadata. */
+            rotation: components["schemas"]["RotationSettings"] | null;
             /** @description Null like the metadata, and until it was first computed. */
             risk_score: number | null;
             /** @description Null if the score is. */
@@ -2757,8 +3273,13 @@ export interface components {
             /** @description An id that starts with user_. */
             user_id: string;
         };
-        /** @description Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a certificate in it expires soon. */
-        MailNotices: ("invitations" | "approvals" | "expiry")[];
+        /** @description Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a certificate in it expires soon; `security` to a person whose recovery code was used, and to the owners and admins when a break-glass owner signs in. */
+        MailNotices: ("invitations" | "approvals" | "expiry" | "security")[];
+        /** @description The response of `makeRecoveryCodes`. */
+        MakeRecoveryCodesOutput: {
+            /** @description Returned once; each can be used once. */
+            recovery_codes: string[];
+        };
         /** @description A statement that matches the simulated request. */
         MatchedStatement: {
             /** @description Name of the policy. */
@@ -2843,6 +3364,233 @@ export interface components {
             secrets: components["schemas"]["OperatorSecretSummary"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
+        };
+        /** @description A passkey of yours. */
+        Passkey: {
+            /** @description An id that starts with passkey_. */
+            id: string;
+            /** @description What you call it. */
+            name: string;
+            /** @description Whether it can be copied between devices of the person. */
+            is_synced: boolean;
+            /** @description How browsers reach it, such as internal, hybrid or usb. */
+            transports: string[];
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            last_used_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            opens_fortress_from: string;
+        };
+        /** @description A signature algorithm that is accepted. */
+        PasskeyAlgorithm: {
+            /**
+             * @description Always public-key.
+             * @enum {string}
+             */
+            type: "public-key";
+            /** @description Its number in COSE. */
+            alg: number;
+        };
+        /** @description What `navigator.credentials.get` answers, as JSON (AuthenticationResponseJSON of WebAuthn). */
+        PasskeyAssertion: {
+            /**
+             * @description The id of the credential.
+             * @example nLzJ5rTqQ0mT8w1ZkXk2Zg
+             */
+            id: string;
+            /**
+             * @description The same id.
+             * @example nLzJ5rTqQ0mT8w1ZkXk2Zg
+             */
+            rawId: string;
+            /**
+             * @description Always public-key.
+             * @enum {string}
+             */
+            type: "public-key";
+            authenticatorAttachment?: components["schemas"]["AuthenticatorAttachment"] | null;
+            clientExtensionResults?: components["schemas"]["PasskeyExtensionResults"];
+            /** @description What the authenticator signed, and its signature. */
+            response: {
+                /**
+                 * @description What the browser signed for, with challenge and origin.
+                 * @example e30
+                 */
+                clientDataJSON: string;
+                /**
+                 * @description What the authenticator signed.
+                 * @example AA
+                 */
+                authenticatorData: string;
+                /**
+                 * @description The signature.
+                 * @example AA
+                 */
+                signature: string;
+                /** @description Whose passkey it is. */
+                userHandle?: string | null;
+            };
+        };
+        /** @description For `navigator.credentials.create`, as JSON (PublicKeyCredentialCreationOptionsJSON of WebAuthn). */
+        PasskeyCreationOptions: {
+            /** @description The service. */
+            rp: {
+                /** @description The host name that the passkey belongs to. */
+                id: string;
+                /** @description The name of the service. */
+                name: string;
+            };
+            /** @description You. */
+            user: {
+                /** @description Whose passkey it will be, in base64url. */
+                id: string;
+                /** @description Your e-mail address. */
+                name: string;
+                /** @description Your name. */
+                displayName: string;
+            };
+            /** @description To be signed once, within five minutes; in base64url. */
+            challenge: string;
+            pubKeyCredParams: components["schemas"]["PasskeyAlgorithm"][];
+            /** @description How long the browser waits, in milliseconds. */
+            timeout: number;
+            /**
+             * @description No proof of the maker of the authenticator is requested.
+             * @enum {string}
+             */
+            attestation: "none";
+            /** @description Passkeys that you have already. */
+            excludeCredentials: components["schemas"]["PasskeyDescriptor"][];
+            /** @description What the authenticator must be able to do. */
+            authenticatorSelection: {
+                /**
+                 * @description The authenticator finds the passkey by itself.
+                 * @enum {string}
+                 */
+                residentKey: "required";
+                /** @description The same, for older browsers. */
+                requireResidentKey: boolean;
+                /**
+                 * @description The authenticator demands a PIN, a fingerprint or the like.
+                 * @enum {string}
+                 */
+                userVerification: "required";
+            };
+        };
+        /** @description A passkey, as browsers name it. */
+        PasskeyDescriptor: {
+            /** @description The id of the credential, in base64url. */
+            id: string;
+            /**
+             * @description Always public-key.
+             * @enum {string}
+             */
+            type: "public-key";
+            /** @description Its transports. */
+            transports: string[];
+        };
+        /** @description The response of `passkeyEnrolmentOptions`. */
+        PasskeyEnrolmentOptionsOutput: {
+            options: components["schemas"]["PasskeyCreationOptions"];
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+        };
+        /** @description What extensions reported. Not used. */
+        PasskeyExtensionResults: {
+            [key: string]: unknown;
+        };
+        /** @description The request body of `passkeyLogin`. */
+        PasskeyLoginInput: {
+            response: components["schemas"]["PasskeyAssertion"];
+        };
+        /** @description The response of `passkeyLoginOptions`. */
+        PasskeyLoginOptionsOutput: {
+            options: components["schemas"]["PasskeyRequestOptions"];
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+        };
+        /** @description The response of `passkeyLogin`. */
+        PasskeyLoginOutput: {
+            /** @description Returned once. */
+            token: string;
+            /** @description An id that starts with token_. */
+            token_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description An id that starts with user_. */
+            user_id: string;
+        };
+        /** @description What `navigator.credentials.create` answers, as JSON (RegistrationResponseJSON of WebAuthn). */
+        PasskeyRegistration: {
+            /**
+             * @description The id of the credential.
+             * @example nLzJ5rTqQ0mT8w1ZkXk2Zg
+             */
+            id: string;
+            /**
+             * @description The same id.
+             * @example nLzJ5rTqQ0mT8w1ZkXk2Zg
+             */
+            rawId: string;
+            /**
+             * @description Always public-key.
+             * @enum {string}
+             */
+            type: "public-key";
+            authenticatorAttachment?: components["schemas"]["AuthenticatorAttachment"] | null;
+            clientExtensionResults?: components["schemas"]["PasskeyExtensionResults"];
+            /** @description What the authenticator made. */
+            response: {
+                /**
+                 * @description What the browser signed for, with challenge and origin.
+                 * @example e30
+                 */
+                clientDataJSON: string;
+                /**
+                 * @description The new public key, in CBOR.
+                 * @example oA
+                 */
+                attestationObject: string;
+                /** @description Part of the attestation object. Not used. */
+                authenticatorData?: string;
+                /** @description Its transports. */
+                transports?: string[];
+                /** @description Part of the attestation object. Not used. */
+                publicKeyAlgorithm?: number;
+                /** @description Part of the attestation object. Not used. */
+                publicKey?: string;
+            };
+        };
+        /** @description For `navigator.credentials.get`, as JSON (PublicKeyCredentialRequestOptionsJSON of WebAuthn). */
+        PasskeyRequestOptions: {
+            /** @description The host name that the passkey belongs to. */
+            rpId: string;
+            /** @description To be signed once, within five minutes; in base64url. */
+            challenge: string;
+            /** @description How long the browser waits, in milliseconds. */
+            timeout: number;
+            /**
+             * @description The authenticator demands a PIN, a fingerprint or the like.
+             * @enum {string}
+             */
+            userVerification: "required";
+            /** @description The passkeys that can be used; empty for any. */
+            allowCredentials: components["schemas"]["PasskeyDescriptor"][];
         };
         /** @description The request was accepted and is waiting for approval by another person. */
         PendingApproval: {
@@ -3153,6 +3901,26 @@ export interface components {
             /** @description When somebody asked for a scan that has not ended yet. */
             requested_at: string | null;
         };
+        /**
+         * @description The request body of `readCapabilities`.
+         * @example {
+         *       "checks": [
+         *         {
+         *           "action": "secrets:read",
+         *           "resource": "vault/payments/db/password"
+         *         }
+         *       ]
+         *     }
+         */
+        ReadCapabilitiesInput: {
+            /** @description What to decide. */
+            checks: components["schemas"]["CapabilityCheck"][];
+        };
+        /** @description The response of `readCapabilities`. */
+        ReadCapabilitiesOutput: {
+            /** @description Whether each check is allowed, in their order. */
+            allowed: boolean[];
+        };
         /** @description The response of `readDesiredState`. */
         ReadDesiredStateOutput: {
             /** @description An id that starts with cluster_. */
@@ -3213,8 +3981,9 @@ export interface components {
                 expires_at: string;
                 mfa_at: string | null;
             };
-            /** @description Warnings for owners and admins about their tenant; empty for others. */
+            /** @description Warnings for owners and admins about their tenant; empty for others. `first_token` is for the owner who has it and another way in. */
             warnings: components["schemas"]["TenantWarning"][];
+            tls_url: string | null;
         };
         /** @description The response of `readMfa`. */
         ReadMfaOutput: {
@@ -3223,9 +3992,18 @@ export interface components {
                 /** @description Whether an authenticator app is enrolled and confirmed. */
                 enrolled: boolean;
                 confirmed_at: string | null;
+                /** @description When it opens fortress secrets: a day after it was confirmed, or when it was trusted. */
+                opens_fortress_from: string | null;
             };
+            /** @description Number of passkeys. */
+            passkeys: number;
             /** @description Number of unused recovery codes. */
             recovery_codes_left: number;
+        };
+        /** @description The response of `readRecoveryCodes`. */
+        ReadRecoveryCodesOutput: {
+            /** @description Number of unused recovery codes. */
+            left: number;
         };
         /** @description The response of `readSecretRisk`. */
         ReadSecretRiskOutput: {
@@ -3246,6 +4024,13 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             computed_at: string;
+        };
+        /** @description The response of `readSsoSignOut`. */
+        ReadSsoSignOutOutput: {
+            /** @description The provider at which this session began; null if it began without one. */
+            provider: string | null;
+            /** @description The page of the provider; null if it has none or cannot be reached. */
+            url: string | null;
         };
         /** @description The response of `ready`. */
         ReadyOutput: {
@@ -3352,6 +4137,98 @@ export interface components {
         RejectApprovalInput: {
             /** @description The reason for the decision. */
             reason?: string;
+        };
+        /** @description The request body of `renamePasskey`. */
+        RenamePasskeyInput: {
+            /** @description What you call it, such as the device it is on. */
+            name: string;
+        };
+        /**
+         * @description The request body of `replaceScimGroup`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:schemas:core:2.0:Group"
+         *       ],
+         *       "displayName": "Platform Team"
+         *     }
+         */
+        ReplaceScimGroupInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:schemas:core:2.0:Group.
+             * @example [
+             *       "urn:ietf:params:scim:schemas:core:2.0:Group"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Unique in the provider, in any case. */
+            displayName?: string | null;
+            /**
+             * @description The id of the provider.
+             * @example 8f3a
+             */
+            externalId?: unknown;
+            /**
+             * @description Objects whose `value` is the id of a user.
+             * @example []
+             */
+            members?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The request body of `replaceScimUser`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:schemas:core:2.0:User"
+         *       ],
+         *       "userName": "grace@acme.example",
+         *       "displayName": "Grace",
+         *       "active": true
+         *     }
+         */
+        ReplaceScimUserInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:schemas:core:2.0:User.
+             * @example [
+             *       "urn:ietf:params:scim:schemas:core:2.0:User"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Unique in the provider, in any case. */
+            userName?: string | null;
+            /**
+             * @description Equals the subject with which the person signs in.
+             * @example 00u1b2c3
+             */
+            externalId?: unknown;
+            /**
+             * @description A boolean, or its name as text.
+             * @example true
+             */
+            active?: unknown;
+            /** @description The name that is shown. */
+            displayName?: string | null;
+            /**
+             * @description formatted, givenName and familyName.
+             * @example {
+             *       "givenName": "Ada",
+             *       "familyName": "Lovelace"
+             *     }
+             */
+            name?: unknown;
+            /**
+             * @description The primary one counts, or else that of type work, or else the first.
+             * @example [
+             *       {
+             *         "value": "ada@acme.example",
+             *         "type": "work",
+             *         "primary": true
+             *       }
+             *     ]
+             */
+            emails?: unknown;
+        } & {
+            [key: string]: unknown;
         };
         /** @description The request body of `replayExporter`. */
         ReplayExporterInput: {
@@ -3620,6 +4497,16 @@ export interface components {
             reason?: string;
         };
         /**
+         * @description The request body of `rotateScimToken`.
+         * @example {
+         *       "overlap_seconds": 3600
+         *     }
+         */
+        RotateScimTokenInput: {
+            /** @description How long the former token is accepted. Default: 0. */
+            overlap_seconds?: number;
+        };
+        /**
          * @description The request body of `rotateSecret`.
          * @example {
          *       "generator": {
@@ -3698,6 +4585,173 @@ export interface components {
             /** @description When somebody asked for a scan that has not ended yet. */
             requested_at: string | null;
         };
+        /** @description What this service supports of SCIM (RFC 7643, 5 to 7). */
+        ScimDocument: {
+            /** @description The schema of the document. */
+            schemas: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The e-mail address of the account. There is one. */
+        ScimEmail: {
+            /** @description The address. */
+            value: string;
+            /** @description work */
+            type: string;
+            /** @description true */
+            primary: boolean;
+        };
+        /** @description An error of a SCIM endpoint (RFC 7644, 3.12). */
+        ScimError: {
+            /** @description Contains urn:ietf:params:scim:api:messages:2.0:Error. */
+            schemas: string[];
+            /** @description The HTTP status, as text. */
+            status: string;
+            /** @description The kind of error, where SCIM names one. */
+            scimType?: string;
+            /** @description For people; the wording may change. */
+            detail: string;
+        };
+        /** @description A group of the provider (RFC 7643, 4.2). */
+        ScimGroup: {
+            /** @description Contains urn:ietf:params:scim:schemas:core:2.0:Group. */
+            schemas: string[];
+            /** @description The id of the group. */
+            id: string;
+            /** @description The id of the provider. */
+            externalId?: string;
+            /** @description Unique in the provider, in any case. */
+            displayName?: string;
+            /** @description Its members. */
+            members?: components["schemas"]["ScimMember"][];
+            meta?: components["schemas"]["ScimMeta"];
+        };
+        /** @description A member of a group. */
+        ScimMember: {
+            /** @description The id of the user. */
+            value: string;
+            /** @description User */
+            type: string;
+            /** @description The userName. */
+            display: string;
+        };
+        /** @description When a resource was made and changed, and where it is. */
+        ScimMeta: {
+            /** @description User or Group. */
+            resourceType: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            lastModified: string;
+            /** @description Its address. */
+            location: string;
+            /** @description Its ETag. */
+            version: string;
+        };
+        /** @description The parts of a name. */
+        ScimName: {
+            /** @description The whole name. */
+            formatted?: string;
+            /** @description The given name. */
+            givenName?: string;
+            /** @description The family name. */
+            familyName?: string;
+        };
+        /** @description A change of one attribute, or of several without a path. */
+        ScimOperation: {
+            /**
+             * @description add, replace or remove, in any case.
+             * @example replace
+             */
+            op?: unknown;
+            /**
+             * @description The attribute. Without one, `value` has attributes.
+             * @example active
+             */
+            path?: unknown;
+            /**
+             * @description The new value; for a removal, the members to remove.
+             * @example false
+             */
+            value?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A token with which a provider uses SCIM. */
+        ScimToken: {
+            /** @description An id that starts with scim_. */
+            id: string;
+            /** @description The provider whose people and groups it manages. */
+            provider: string;
+            /** @description What it is for. */
+            description: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description Until when the token that it replaced is accepted; null if it is not. */
+            former_token_until: string | null;
+            /** @description The id of the creator. */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+        };
+        /** @description A token with which a provider uses SCIM, just made. */
+        ScimTokenWithText: {
+            /** @description An id that starts with scim_. */
+            id: string;
+            /** @description The provider whose people and groups it manages. */
+            provider: string;
+            /** @description What it is for. */
+            description: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description Until when the token that it replaced is accepted; null if it is not. */
+            former_token_until: string | null;
+            /** @description The id of the creator. */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            /** @description The token (`cv_scim_…`). Returned once. */
+            token: string;
+            /** @description The address to configure at the provider. */
+            base_url: string;
+        };
+        /** @description A person whom the provider provisions (RFC 7643, 4.1). */
+        ScimUser: {
+            /** @description Contains urn:ietf:params:scim:schemas:core:2.0:User. */
+            schemas: string[];
+            /** @description The id of the user. */
+            id: string;
+            /** @description Equals the subject with which the person signs in. */
+            externalId?: string;
+            /** @description Unique in the provider, in any case. */
+            userName?: string;
+            name?: components["schemas"]["ScimName"];
+            /** @description The name that is shown. */
+            displayName?: string;
+            /** @description One address. */
+            emails?: components["schemas"]["ScimEmail"][];
+            /** @description Whether the account can be used. */
+            active?: boolean;
+            meta?: components["schemas"]["ScimMeta"];
+        };
         /** @description A secret whose value contains the text. */
         SearchMatch: {
             /** @description An id that starts with sec_. */
@@ -3723,6 +4777,24 @@ export interface components {
             matches: components["schemas"]["SearchMatch"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
+        };
+        /** @description A second factor that a user has confirmed. */
+        SecondFactorOfUser: {
+            /**
+             * @description totp: an authenticator app. passkey: a passkey or security key.
+             * @enum {string}
+             */
+            kind: "totp" | "passkey";
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            added_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            opens_fortress_from: string;
         };
         /** @description A secret, without its value. */
         Secret: {
@@ -3816,6 +4888,8 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             created_at: string;
+            /** @description False if only metadata or rotation changed, and the value is that of the version before. */
+            has_new_value: boolean;
             /** @description Whether it is the newest version. */
             is_current: boolean;
         };
@@ -3853,6 +4927,30 @@ export interface components {
             /** @description The value. */
             value: string;
         };
+        /** @description A session of yours that has not ended. */
+        Session: {
+            /** @description An id that starts with token_. */
+            id: string;
+            /** @description Whether it is the session of this request. */
+            is_current: boolean;
+            /** @description How it was opened; sign_on: with an OpenID provider; device: by a code on a command line, which another session or a sign-in with a provider confirmed. Null if it is older than this field. */
+            method: ("password" | "passkey" | "sign_on" | "invitation" | "device") | null;
+            /** @description The second factor that was shown; null if none was. */
+            factor: ("totp" | "passkey" | "recovery_code") | null;
+            /** @description The address that opened it. */
+            address: string | null;
+            mfa_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+        };
         /**
          * @description What happens when a new session would exceed the limit.
          * @enum {string}
@@ -3863,6 +4961,13 @@ export interface components {
          * @enum {string}
          */
         Severity: "low" | "medium" | "high" | "critical";
+        /** @description A provider of the tenant, and whether you sign in with it. */
+        SignOnLink: {
+            /** @description Its name. */
+            provider: string;
+            /** @description Since when you can sign in with it; null if you cannot. */
+            linked_at: string | null;
+        };
         /**
          * @description The request body of `signUp`.
          * @example {
@@ -3945,6 +5050,7 @@ export interface components {
             has_client_secret: boolean;
             /** @description Requested scopes. */
             scopes: string[];
+            subject_claim: components["schemas"]["SsoSubjectClaim"];
             /** @description The claim that lists the groups of a person. */
             groups_claim: string;
             /** @description Group of the provider → role. */
@@ -3957,12 +5063,16 @@ export interface components {
             };
             /** @description The role of people whose groups give none; null refuses them. */
             default_role: components["schemas"]["SsoRole"] | null;
-            /** @description Whether only owners can log in with a password. */
+            /** @description Whether only break-glass owners can log in with a password or a passkey; every owner while there is none. */
             required: boolean;
             /** @description Whether people can sign in with it. */
             enabled: boolean;
-            /** @description The address to register with the provider. */
+            /** @description The address to register with the provider. No other provider has it. */
             redirect_uri: string;
+            /** @description The address to register for people who sign out at the provider. */
+            post_logout_redirect_uri: string;
+            /** @description The address to register for back-channel logout, with which the provider ends sessions here. */
+            backchannel_logout_uri: string;
             /** @description The id of the creator. */
             created_by: string;
             /**
@@ -3981,6 +5091,11 @@ export interface components {
          * @enum {string}
          */
         SsoRole: "admin" | "auditor" | "member";
+        /**
+         * @description The claim that says who somebody is, and equals externalId in SCIM: oid for Entra, sub for others.
+         * @enum {string}
+         */
+        SsoSubjectClaim: "sub" | "oid";
         /**
          * @description The environment that a vault or a secret belongs to.
          * @enum {string}
@@ -4017,6 +5132,44 @@ export interface components {
             expires_in: number;
             /** @description How long to wait between polls, in seconds. */
             interval: number;
+        };
+        /**
+         * @description The request body of `stepUp`.
+         * @example {
+         *       "otp": "123456"
+         *     }
+         */
+        StepUpInput: {
+            response?: components["schemas"]["PasskeyAssertion"];
+            /** @description Six digits from the authenticator, or a recovery code. */
+            otp?: string;
+        };
+        /** @description The response of `stepUpOptions`. */
+        StepUpOptionsOutput: {
+            /** @description What you can show. */
+            methods: ("passkey" | "totp" | "recovery_code")[];
+            /** @description For the browser; null without a passkey. */
+            options: components["schemas"]["PasskeyRequestOptions"] | null;
+            expires_at: string | null;
+        };
+        /** @description The response of `stepUp`. */
+        StepUpOutput: {
+            /** @description Returned once. */
+            token: string;
+            /** @description An id that starts with token_. */
+            token_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description An id that starts with user_. */
+            user_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            mfa_at: string;
         };
         /** @description A request to this service that you can send yourself. The assistant sends none. */
         SuggestedRequest: {
@@ -4136,7 +5289,7 @@ export interface components {
              * @description Stable code for programs.
              * @enum {string}
              */
-            code: "two_admins" | "break_glass";
+            code: "two_admins" | "break_glass" | "first_token";
             /** @description What it means and what to do. */
             message: string;
             at: string | null;
@@ -4351,6 +5504,11 @@ export interface components {
             /** @description The purpose of the group. */
             description: string;
         };
+        /** @description The request body of `updateMe`. */
+        UpdateMeInput: {
+            /** @description Display name. */
+            name: string;
+        };
         /** @description The request body of `updatePolicy`. */
         UpdatePolicyInput: {
             /** @description Purpose of the policy. */
@@ -4359,10 +5517,68 @@ export interface components {
             /** @description Fails unless this is still the current version. */
             expected_version?: number;
         };
+        /**
+         * @description The request body of `updateScimGroup`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+         *       ],
+         *       "Operations": [
+         *         {
+         *           "op": "replace",
+         *           "path": "active",
+         *           "value": false
+         *         }
+         *       ]
+         *     }
+         */
+        UpdateScimGroupInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:api:messages:2.0:PatchOp.
+             * @example [
+             *       "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Carried out in order, all or none. */
+            Operations: components["schemas"]["ScimOperation"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The request body of `updateScimUser`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+         *       ],
+         *       "Operations": [
+         *         {
+         *           "op": "replace",
+         *           "path": "active",
+         *           "value": false
+         *         }
+         *       ]
+         *     }
+         */
+        UpdateScimUserInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:api:messages:2.0:PatchOp.
+             * @example [
+             *       "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Carried out in order, all or none. */
+            Operations: components["schemas"]["ScimOperation"][];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description The request body of `updateSecret`. */
         UpdateSecretInput: {
             /** @description At most 1 MiB; may be empty if the type allows it. */
             value?: string;
+            /** @description api_key, password, token, database, … */
+            type?: string;
             metadata?: components["schemas"]["SecretMetadataChange"];
             rotation?: components["schemas"]["RotationSettings"] | null;
             /** @description Reason for the change, stored with the version. */
@@ -4400,7 +5616,7 @@ export interface components {
             };
             /** @description The role of people whose groups give none; null refuses them. Default: null. */
             default_role?: components["schemas"]["SsoRole"] | null;
-            /** @description If true, only owners can log in with a password. Default: false. */
+            /** @description If true, only break-glass owners can log in with a password or a passkey; every owner while there is none. Default: false. */
             required?: boolean;
             /** @description Whether people can sign in with it. Default: true. */
             enabled?: boolean;
@@ -4431,6 +5647,8 @@ export interface components {
             status?: "active" | "disabled";
             /** @description A new password, at least 12 characters. */
             password?: string;
+            /** @description For an active owner who is linked with no identity provider: can sign in without the identity provider that the tenant requires, and cannot be disabled, demoted or deleted. Each sign-in is reported to the owners and admins. */
+            break_glass?: boolean;
         };
         /** @description The request body of `updateVault`. */
         UpdateVaultInput: {
@@ -4490,11 +5708,17 @@ export interface components {
             status: components["schemas"]["UserStatus"];
             /** @description If false, the user cannot log in with a password. */
             has_password: boolean;
+            /** @description Whether this owner can sign in without the identity provider that the tenant requires. */
+            break_glass: boolean;
             /**
              * Format: date-time
              * @description ISO 8601 in UTC, with milliseconds.
              */
             created_at: string;
+            /** @description When their newest request was that the audit log lists, to about a minute; null if there was none lately. */
+            last_seen_at: string | null;
+            /** @description What they show besides a password, oldest first; empty if nothing does. Recovery codes are not in it. */
+            second_factors: components["schemas"]["SecondFactorOfUser"][];
         };
         /**
          * @description invited: has not accepted the invitation yet. disabled: cannot log in; sessions and tokens are revoked.
@@ -4613,6 +5837,8 @@ export interface components {
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
             approval_id: string | null;
+            /** @description Your role as a member, or that of a group you are in if it is higher; null if you are no member. Your role in the tenant and policies may allow more or less. */
+            your_role: components["schemas"]["VaultRole"] | null;
             /** @description Ids of its secrets, except those in `fortress_secret_ids`. */
             secret_ids: string[];
             /** @description Ids of its fortress secrets. */
@@ -4633,6 +5859,12 @@ export interface components {
             /** @description Interval between rotations of the vault's key, in days; values under older key versions can still be read. */
             rotation_days: number;
         };
+        /** @description A vault, and the role that a new user gets in it. */
+        VaultGrant: {
+            /** @description Name of the vault. */
+            vault: string;
+            role: components["schemas"]["VaultRole"];
+        };
         /** @description A user or group that is a member of a vault. */
         VaultMember: {
             /** @description Id of the user or group. */
@@ -4646,6 +5878,20 @@ export interface components {
             added_at: string;
             reviewed_at: string | null;
             reviewed_by: string | null;
+        };
+        /** @description A vault that a user is a member of. */
+        VaultOfUser: {
+            /** @description Its name. */
+            vault: string;
+            environment: components["schemas"]["Stage"];
+            role: components["schemas"]["VaultRole"];
+            /** @description The group that is the member, by name, or by id if you may not read it; null if it is the user themselves. */
+            group: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            added_at: string;
         };
         /** @description A policy that applies to a vault. */
         VaultPolicy: {
@@ -4690,6 +5936,8 @@ export interface components {
             updated_at: string;
             deleted_at: string | null;
             purge_at: string | null;
+            /** @description Your role as a member, or that of a group you are in if it is higher; null if you are no member. Your role in the tenant and policies may allow more or less. */
+            your_role: components["schemas"]["VaultRole"] | null;
         };
         /**
          * @description The request body of `verifyAttestation`.
@@ -4880,6 +6128,28 @@ export interface components {
             /** @description Verifies signatures. Store it: it is not shown again. */
             secret: string;
         };
+        /**
+         * @description The request body of `whoCan`.
+         * @example {
+         *       "action": "secrets:read",
+         *       "resource": "vault/payments/database/password"
+         *     }
+         */
+        WhoCanInput: {
+            /** @description For example secrets:read. */
+            action: string;
+            /** @description For example vault/payments/db/password. */
+            resource: string;
+        };
+        /** @description The response of `whoCan`. */
+        WhoCanOutput: {
+            /** @description Users first, then connections, by name. */
+            principals: components["schemas"]["AllowedPrincipal"][];
+            /** @description Whether there are more than are listed. */
+            truncated: boolean;
+            /** @description How many more there are that you may not read. */
+            hidden: number;
+        };
         /** @description A Kubernetes Secret that is not delivered. Leave the copy in the cluster as it is. */
         WithheldSecret: {
             /** @description An id that starts with cpolicy_. */
@@ -4996,6 +6266,8 @@ export interface components {
         IdempotencyKey: string;
         /** @description Executes the change only if this is still the newest version, written as `"v3"`; otherwise the response is VERSION_CONFLICT. */
         IfMatch: string;
+        /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+        IfMatchETag: string;
         /** @description The ETag of the response that you have; if it is still current, the response is 304 without a body. */
         IfNoneMatch: string;
     };
@@ -5166,6 +6438,46 @@ export interface operations {
             };
         };
     };
+    beginBrowserSignIn: {
+        parameters: {
+            path: {
+                /** @description The name of a provider. */
+                provider: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BeginBrowserSignInInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["BeginBrowserSignInOutput"];
+                };
+            };
+        };
+    };
+    finishBrowserSignIn: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishBrowserSignInInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["FinishBrowserSignInOutput"];
+                };
+            };
+        };
+    };
     readSsoCallback: {
         parameters: {
             query?: {
@@ -5177,6 +6489,12 @@ export interface operations {
                 iss?: string;
                 /** @description Why the provider refused. */
                 error?: string;
+            };
+            path: {
+                /** @description The id of a tenant. */
+                tenant_id: string;
+                /** @description The name of a provider. */
+                provider: string;
             };
         };
         responses: {
@@ -5190,6 +6508,12 @@ export interface operations {
     };
     finishSsoSignIn: {
         parameters: {
+            path: {
+                /** @description The id of a tenant. */
+                tenant_id: string;
+                /** @description The name of a provider. */
+                provider: string;
+            };
         };
         /** @description At most 65536 bytes. */
         requestBody: {
@@ -5202,6 +6526,44 @@ export interface operations {
             200: {
                 content: {
                     "text/html": string;
+                };
+            };
+        };
+    };
+    readSsoSignOut: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadSsoSignOutOutput"];
+                };
+            };
+        };
+    };
+    backchannelLogout: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the tenant of the operator. */
+                tenant?: string;
+            };
+            path: {
+                /** @description The name of a provider. */
+                provider: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BackchannelLogoutInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["BackchannelLogoutOutput"];
                 };
             };
         };
@@ -5264,6 +6626,595 @@ export interface operations {
             };
         };
     };
+    listSsoLinks: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListSsoLinksOutput"];
+                };
+            };
+        };
+    };
+    beginSsoLink: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginSsoLinkInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["BeginSsoLinkOutput"];
+                };
+            };
+        };
+    };
+    confirmSsoLink: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmSsoLinkInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["SignOnLink"];
+                };
+            };
+        };
+    };
+    deleteSsoLink: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a provider. */
+                provider: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    listScimTokens: {
+        parameters: {
+            path: {
+                /** @description The name of a sign-on provider. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListScimTokensOutput"];
+                };
+            };
+        };
+    };
+    createScimToken: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a sign-on provider. */
+                name: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CreateScimTokenInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["ScimTokenWithText"];
+                };
+            };
+            /** @description Not done: approval of the kind `rbac_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    rotateScimToken: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a sign-on provider. */
+                name: string;
+                /** @description The id of a SCIM token. */
+                token_id: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateScimTokenInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ScimTokenWithText"];
+                };
+            };
+        };
+    };
+    revokeScimToken: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a sign-on provider. */
+                name: string;
+                /** @description The id of a SCIM token. */
+                token_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    listScimUsers: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+                /** @description Attributes compared by eq, joined by and, or and parentheses. */
+                filter?: string;
+                /** @description The index of the first, from 1; less counts as 1. */
+                startIndex?: number;
+                /** @description The number of resources, at most 200; 0 or less gives the total alone. Default: 100. */
+                count?: number;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ListScimUsersOutput"];
+                    "application/json": components["schemas"]["ListScimUsersOutput"];
+                };
+            };
+        };
+    };
+    createScimUser: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["CreateScimUserInput"];
+                "application/json": components["schemas"]["CreateScimUserInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimUser"];
+                    "application/json": components["schemas"]["ScimUser"];
+                };
+            };
+        };
+    };
+    readScimUser: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+            header?: {
+                /** @description The ETag of the response that you have; if it is still current, the response is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The id of a user. */
+                user_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimUser"];
+                    "application/json": components["schemas"]["ScimUser"];
+                };
+            };
+        };
+    };
+    replaceScimUser: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+                "If-Match"?: components["parameters"]["IfMatchETag"];
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a user. */
+                user_id: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["ReplaceScimUserInput"];
+                "application/json": components["schemas"]["ReplaceScimUserInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimUser"];
+                    "application/json": components["schemas"]["ScimUser"];
+                };
+            };
+        };
+    };
+    deleteScimUser: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+                "If-Match"?: components["parameters"]["IfMatchETag"];
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a user. */
+                user_id: string;
+            };
+        };
+        responses: {
+            /** @description Done; no content. */
+            204: {
+                content?: never;
+            };
+        };
+    };
+    updateScimUser: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+                "If-Match"?: components["parameters"]["IfMatchETag"];
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a user. */
+                user_id: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/scim+json": components["schemas"]["UpdateScimUserInput"];
+                "application/json": components["schemas"]["UpdateScimUserInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimUser"];
+                    "application/json": components["schemas"]["ScimUser"];
+                };
+            };
+        };
+    };
+    listScimGroups: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+                /** @description Attributes compared by eq, joined by and, or and parentheses. */
+                filter?: string;
+                /** @description The index of the first, from 1; less counts as 1. */
+                startIndex?: number;
+                /** @description The number of resources, at most 200; 0 or less gives the total alone. Default: 100. */
+                count?: number;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ListScimGroupsOutput"];
+                    "application/json": components["schemas"]["ListScimGroupsOutput"];
+                };
+            };
+        };
+    };
+    createScimGroup: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 2097152 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["CreateScimGroupInput"];
+                "application/json": components["schemas"]["CreateScimGroupInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimGroup"];
+                    "application/json": components["schemas"]["ScimGroup"];
+                };
+            };
+        };
+    };
+    readScimGroup: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+            header?: {
+                /** @description The ETag of the response that you have; if it is still current, the response is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The id of a group. */
+                group_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimGroup"];
+                    "application/json": components["schemas"]["ScimGroup"];
+                };
+            };
+        };
+    };
+    replaceScimGroup: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+                "If-Match"?: components["parameters"]["IfMatchETag"];
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a group. */
+                group_id: string;
+            };
+        };
+        /** @description At most 2097152 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["ReplaceScimGroupInput"];
+                "application/json": components["schemas"]["ReplaceScimGroupInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimGroup"];
+                    "application/json": components["schemas"]["ScimGroup"];
+                };
+            };
+        };
+    };
+    deleteScimGroup: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+                "If-Match"?: components["parameters"]["IfMatchETag"];
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a group. */
+                group_id: string;
+            };
+        };
+        responses: {
+            /** @description Done; no content. */
+            204: {
+                content?: never;
+            };
+        };
+    };
+    updateScimGroup: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only if this is still the ETag (`meta.version`); otherwise the response is 412. */
+                "If-Match"?: components["parameters"]["IfMatchETag"];
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a group. */
+                group_id: string;
+            };
+        };
+        /** @description At most 2097152 bytes. */
+        requestBody: {
+            content: {
+                "application/scim+json": components["schemas"]["UpdateScimGroupInput"];
+                "application/json": components["schemas"]["UpdateScimGroupInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimGroup"];
+                    "application/json": components["schemas"]["ScimGroup"];
+                };
+            };
+        };
+    };
+    readScimServiceProviderConfig: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimDocument"];
+                    "application/json": components["schemas"]["ScimDocument"];
+                };
+            };
+        };
+    };
+    listScimResourceTypes: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimDocument"];
+                    "application/json": components["schemas"]["ScimDocument"];
+                };
+            };
+        };
+    };
+    readScimResourceType: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+            path: {
+                /** @description The id of the document. */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimDocument"];
+                    "application/json": components["schemas"]["ScimDocument"];
+                };
+            };
+        };
+    };
+    listScimSchemas: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimDocument"];
+                    "application/json": components["schemas"]["ScimDocument"];
+                };
+            };
+        };
+    };
+    readScimSchema: {
+        parameters: {
+            query?: {
+                /** @description Attributes to return besides id and schemas, separated by commas. */
+                attributes?: string;
+                /** @description Attributes to leave out, separated by commas, such as members. */
+                excludedAttributes?: string;
+            };
+            path: {
+                /** @description The id of the document. */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["ScimDocument"];
+                    "application/json": components["schemas"]["ScimDocument"];
+                };
+            };
+        };
+    };
     login: {
         parameters: {
         };
@@ -5278,6 +7229,108 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["LoginOutput"];
+                };
+            };
+        };
+    };
+    passkeyLoginOptions: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PasskeyLoginOptionsOutput"];
+                };
+            };
+        };
+    };
+    passkeyLogin: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyLoginInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PasskeyLoginOutput"];
+                };
+            };
+        };
+    };
+    stepUpOptions: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["StepUpOptionsOutput"];
+                };
+            };
+        };
+    };
+    stepUp: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StepUpInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["StepUpOutput"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListSessionsOutput"];
+                };
+            };
+        };
+    };
+    endSession: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a session, `token_…`. */
+                session_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
                 };
             };
         };
@@ -5322,6 +7375,46 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ReadMeOutput"];
+                };
+            };
+        };
+    };
+    updateMe: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateMeInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    readCapabilities: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReadCapabilitiesInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadCapabilitiesOutput"];
                 };
             };
         };
@@ -5556,6 +7649,154 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    askMfaTrust: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["AskMfaTrustOutput"];
+                };
+            };
+            /** @description Not done: approval of the kind `mfa_trust` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    passkeyEnrolmentOptions: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PasskeyEnrolmentOptionsOutput"];
+                };
+            };
+        };
+    };
+    listPasskeys: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListPasskeysOutput"];
+                };
+            };
+        };
+    };
+    enrolPasskey: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrolPasskeyInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+        };
+    };
+    deletePasskey: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a passkey, `passkey_…`. */
+                passkey_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            /** @description Not done: approval of the kind `mfa_disable` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    renamePasskey: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a passkey, `passkey_…`. */
+                passkey_id: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenamePasskeyInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+        };
+    };
+    readRecoveryCodes: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadRecoveryCodesOutput"];
+                };
+            };
+        };
+    };
+    makeRecoveryCodes: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["MakeRecoveryCodesOutput"];
                 };
             };
         };
@@ -6080,6 +8321,24 @@ export interface operations {
             };
         };
     };
+    whoCan: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhoCanInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["WhoCanOutput"];
+                };
+            };
+        };
+    };
     listVaults: {
         parameters: {
             query?: {
@@ -6332,6 +8591,28 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    listVaultsOfUser: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+            path: {
+                /** @description The id of a user, `user_…`. */
+                user_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListVaultsOfUserOutput"];
                 };
             };
         };
@@ -6742,6 +9023,66 @@ export interface operations {
             };
         };
     };
+    findSecrets: {
+        parameters: {
+            query: {
+                /** @description A part of the path. If it is given several times, the path must contain each of them. */
+                path: string[];
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["FindSecretsOutput"];
+                };
+            };
+        };
+    };
+    listDueSecrets: {
+        parameters: {
+            query: {
+                /** @description failed_rotation: the latest rotation through a backend failed. rotation: the next rotation is due. expiry: the certificate ends. */
+                kind: "failed_rotation" | "rotation" | "expiry";
+                /** @description How far to look ahead, for rotation and expiry. Default: 7. */
+                within_days?: number;
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListDueSecretsOutput"];
+                };
+            };
+        };
+    };
+    findKnownValues: {
+        parameters: {
+        };
+        /** @description At most 262144 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindKnownValuesInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["FindKnownValuesOutput"];
+                };
+            };
+        };
+    };
     tokenize: {
         parameters: {
             header?: {
@@ -6823,6 +9164,8 @@ export interface operations {
                 format?: "json" | "dotenv" | "docker" | "shell";
                 /** @description Only paths that start with this text. */
                 prefix?: string;
+                /** @description Variable names that may change how programs are loaded or where they connect, such as PATH or HTTPS_PROXY. Without it, files of variables with such a name are refused, because whoever writes a secret chooses its name. */
+                permit?: string[];
             };
             path: {
                 /** @description Name of the vault. */
@@ -6850,6 +9193,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Only approvals with this status. */
                 status?: components["schemas"]["ApprovalStatus"];
+                /** @description self: only requests that you made. Default: any. */
+                requester?: "self" | "any";
             };
         };
         responses: {
@@ -6972,7 +9317,7 @@ export interface operations {
     readEnvironment: {
         parameters: {
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
             };
         };
@@ -6992,7 +9337,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
             };
         };
@@ -7018,7 +9363,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
             };
         };
@@ -7040,7 +9385,7 @@ export interface operations {
                 cursor?: string;
             };
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
             };
         };
@@ -7060,7 +9405,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
             };
         };
@@ -7086,7 +9431,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
                 /** @description A secret, by its integer `secret_id` or its `id`. */
                 secret_id: string;
@@ -7106,9 +9451,15 @@ export interface operations {
             query?: {
                 /** @description Whether to include values. */
                 resolve?: boolean;
+                /** @description Only names and values, in this format. */
+                format?: "dotenv" | "json" | "shell";
+                /** @description Only this name, so that no other value is read. */
+                key_name?: string;
+                /** @description Variable names that may change how programs are loaded or where they connect, such as PATH or HTTPS_PROXY. Without it, files of variables with such a name are refused, because whoever writes a secret chooses its name. */
+                permit?: string[];
             };
             path: {
-                /** @description The number of a composed environment. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number. */
                 environment_id: string;
             };
         };
@@ -7116,7 +9467,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 content: {
-                    "application/json": components["schemas"]["ComposeEnvironmentOutput"];
+                    "application/json": components["schemas"]["ComposeAnswer"];
+                    "text/plain": string;
                 };
             };
         };
@@ -7357,6 +9709,28 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["RotateConnectionOutput"];
+                };
+            };
+        };
+    };
+    listConnectionCertificates: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+            path: {
+                /** @description An AppConnection, by its number or its client id. */
+                connection: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListConnectionCertificatesOutput"];
                 };
             };
         };
@@ -8916,9 +11290,9 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page, with the same filters. */
                 cursor?: string;
-                /** @description Name of a vault. */
+                /** @description Name of a vault; with a final * every vault whose name starts with the text. */
                 vault?: string;
-                /** @description Id, name (e-mail address) or key (token id) of the actor. */
+                /** @description Id, name (e-mail address) or key (token id) of the actor; with a final * every one that starts with the text. */
                 actor?: string;
                 /** @description For example secrets:read; with a final * every action that starts with the text, such as vault_* or secrets:*. */
                 action?: string;
@@ -8928,6 +11302,8 @@ export interface operations {
                 decision?: components["schemas"]["AuditDecision"];
                 /** @description Only entries of the request with this `X-Request-Id`. */
                 request_id?: string;
+                /** @description Whether allowed requests are listed that only looked something up: they changed nothing and showed no value of a secret. Default: include. */
+                look_ups?: "include" | "exclude";
                 /** @description At or after this time. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
                 from?: string | unknown | unknown;
                 /** @description Before this time. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
@@ -9674,6 +12050,50 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ListNodesOutput"];
+                };
+            };
+        };
+    };
+    getConsole: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getConsoleScript: {
+        parameters: {
+            path: {
+                /** @description The name of the file, which contains a digest of its content. */
+                file: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/javascript": string;
+                };
+            };
+        };
+    };
+    getConsoleStyle: {
+        parameters: {
+            path: {
+                /** @description The name of the file, which contains a digest of its content. */
+                file: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/css": string;
                 };
             };
         };

@@ -33,7 +33,7 @@ async function region(location?: () => string): Promise<{ url: string; heard: He
 function send(regions: string[], target: string, body: string | null = null, made: string[] = []) {
   const authorize = async ({ method, url }: { method: string; url: string }) => {
     made.push(`${method} ${url}`);
-    return { authorization: 'DPoP token', dpop: `proof ${made.length}` };
+    return { headers: { authorization: 'DPoP token', dpop: `proof ${made.length}` } };
   };
   const request = { headers: {}, signal: AbortSignal.timeout(60_000) };
   return sendToRegion(

@@ -1,8 +1,14 @@
 import { CofferError } from './errors.ts';
-import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+import type { ClientIdentity, Transport, TransportRequest, TransportResponse } from './transport.ts';
 
-/** The headers with the credentials for one request: a DPoP proof, for example, names the method and the URL. */
-export type Authorize = (request: { method: string; url: string }) => Promise<Record<string, string>>;
+/** What proves who sends a request: headers, and a client certificate where one came with a token. */
+export interface Credentials {
+  headers: Record<string, string>;
+  identity?: ClientIdentity;
+}
+
+/** The credentials for one request: a DPoP proof, for example, names the method and the URL. */
+export type Authorize = (request: { method: string; url: string }) => Promise<Credentials>;
 
 const FORWARDED = 307;
 const ORIGIN_HEADER = 'x-svc-region-origin';
@@ -21,13 +27,15 @@ export async function sendToRegion(
   let url = `${regions[0]}${target}`;
   let passed: string | null = null;
   for (let hop = 0; hop < regions.length; hop++) {
+    const { headers, identity } = await authorize({ method: request.method, url });
     const response: TransportResponse & { type?: string } = await transport({
       ...request,
       url,
+      ...(identity !== undefined && { identity }),
       headers: {
         ...request.headers,
         ...(passed !== null && { [ORIGIN_HEADER]: passed }),
-        ...(await authorize({ method: request.method, url })),
+        ...headers,
       },
     });
     if (response.type === 'opaqueredirect') {

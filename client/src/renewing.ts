@@ -39,8 +39,8 @@ export class Renewing<T> {
   }
 
   /** The service does not accept this value any more: the next caller gets a new one. */
-  discard(value: T): void {
-    if (this.#current?.value === value) this.#current = null;
+  discard(isRefused: (value: T) => boolean): void {
+    if (this.#current !== null && isRefused(this.#current.value)) this.#current = null;
   }
 
   #renewed(): Promise<T> {

@@ -40,6 +40,9 @@ export type ReadSecret = WithValue<Omit<Schemas['AggregatedSecret'], 'value'>, s
 
 const WATCH_INTERVAL_MS = 10_000;
 const PAGE = 1000;
+/** What one request compares at most, by number and by bytes of JSON. */
+const COMPARED_MAX = 100;
+const COMPARED_BYTES_MAX = 200 * 1024;
 
 /** The secrets of vaults. */
 export class Secrets {
@@ -100,6 +103,12 @@ export class Secrets {
     }
   }
 
+  /** Secrets of all vaults whose path contains each of these texts, without their values. Upper and lower case are the same. */
+  async *find(parts: readonly string[], options: CallOptions = {}): AsyncGenerator<Schemas['FoundSecret']> {
+    const input = { query: { path: [...parts], limit: PAGE } };
+    for await (const page of pages(this.#connection, 'GET /v1/secrets', input, options)) yield* page.secrets;
+  }
+
   /** Every secret under a prefix that the caller may read, with values. */
   async getAll(vault: string, options: CallOptions & { prefix?: string } = {}): Promise<ReadSecret[]> {
     const { prefix, ...call } = options;
@@ -109,6 +118,27 @@ export class Secrets {
       all.push(...page.secrets.map(({ value, ...facts }) => redacted(facts, value)));
     }
     return all;
+  }
+
+  /**
+   * Says which secrets have these values: for scanners that found them elsewhere. Covers what the caller may list, and of values that could be
+   * guessed (`guessable`) only what the caller may read.
+   */
+  async findKnown(values: readonly string[], options: CallOptions = {}) {
+    const found = { known: [] as Schemas['KnownValue'][], guessable: [] as number[] };
+    for (let from = 0; from < values.length; ) {
+      let to = from;
+      let bytes = 0;
+      do bytes += new TextEncoder().encode(JSON.stringify(values[to++])).length + 1;
+      while (to < values.length && to - from < COMPARED_MAX && bytes < COMPARED_BYTES_MAX);
+      const body = { values: values.slice(from, to) };
+      const part = await this.#connection.call('POST /v1/secrets/known', { body }, { ...options, isRead: true });
+      const start = from;
+      found.known.push(...part.known.map((one) => ({ ...one, index: start + one.index })));
+      found.guessable.push(...part.guessable.map((index) => start + index));
+      from = to;
+    }
+    return found;
   }
 
   /** Writes a new version of a secret, or creates it. Its type, environment and protection are those of its creation. */

@@ -5,6 +5,14 @@ export interface TransportRequest {
   headers: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer>;
   signal: AbortSignal;
+  /** The client certificate that belongs to the token. A transport that cannot show one sends the request without. */
+  identity?: ClientIdentity;
+}
+
+/** A client certificate and its key, in PEM. */
+export interface ClientIdentity {
+  cert: string;
+  key: string;
 }
 
 /** The part of a `Response` that the client reads. */

@@ -173,6 +173,8 @@ export class Agent {
         try {
           await renewCertificateFiles(this.#coffer, clientId, files, { signal });
           note(`Renewed the certificate in ${files.certFile}.`);
+          // By this clock, which is wrong then, it would be renewed again and again.
+          if (certificateRenewalMs(files) === 0) await sleep(RENEW_RETRY_MS, undefined, { signal, ref: false });
         } catch (error) {
           signal.throwIfAborted();
           note(`The certificate was not renewed: ${explain(error)}`);

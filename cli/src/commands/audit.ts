@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AuditFilter, Schemas } from '../../../client/src/index.ts';
 import { CommandError } from '../failure.ts';
-import { note, printJson, printTable, red } from '../output.ts';
+import { jsonText, note, printJson, printTable, red } from '../output.ts';
 import { printable } from '../printable.ts';
 import { clientOf, settingsOf, wantsJson } from '../settings.ts';
 
@@ -78,7 +78,7 @@ async function tail(options: AuditOptions, command: Command): Promise<void> {
   if (!isJson) note('Following the audit log; Ctrl-C ends it.');
   for await (const entry of clientOf(settingsOf(command)).audit.tail(filter)) {
     if (entry.action === 'audit:list' && options.action === undefined) continue;
-    if (isJson) process.stdout.write(`${JSON.stringify(entry)}\n`);
+    if (isJson) process.stdout.write(`${jsonText(entry)}\n`);
     else process.stdout.write(`${line(entry)}\n`);
   }
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Coffer, parseReference } from '../../../client/src/index.ts';
+import { parseReference } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
@@ -101,10 +101,9 @@ async function bind(
     : { vault: vaultOf(settings, options.vault), path: given };
   const secret = await find(coffer.secrets.list(vault, { prefix: path }), (one) => one.path === path);
   if (secret === null) throw new CommandError(`There is no ${path} in ${vault} that you may see.`, EXIT.notFound);
-  const { id } = await environmentOf(coffer, name);
   const bound = await coffer.call(
     'POST /environments/{environment_id}/secrets',
-    { path: { environment_id: String(id) }, body: { secret_id: secret.secret_id, key_name: variable } },
+    { path: { environment_id: name }, body: { secret_id: secret.secret_id, key_name: variable } },
     { idempotencyKey: crypto.randomUUID() },
   );
   if (wantsJson(command)) return printJson(bound);
@@ -113,8 +112,7 @@ async function bind(
 
 async function unbind(name: string, variable: string, command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
-  const { id } = await environmentOf(coffer, name);
-  const environment_id = String(id);
+  const environment_id = name;
   const pages = coffer.pages('GET /environments/{environment_id}/secrets', { path: { environment_id } });
   const bindings = (await Array.fromAsync(pages, (page) => page.secrets)).flat();
   const binding = bindings.find(({ key_name }) => key_name === variable);
@@ -126,12 +124,6 @@ async function unbind(name: string, variable: string, command: Command): Promise
   );
   if (wantsJson(command)) return printJson(removed);
   note(`Took ${variable} out of ${name}.`);
-}
-
-async function environmentOf(coffer: Coffer, name: string): Promise<{ id: number }> {
-  const found = await find(coffer.environments.list(), (one) => one.name === name);
-  if (found === null) throw new CommandError(`There is no composed environment named ${name}.`, EXIT.notFound);
-  return found;
 }
 
 async function find<T>(all: AsyncIterable<T>, isIt: (one: T) => boolean): Promise<T | null> {

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
 import { FORMATS, type Format, formatted, githubEnvironment, githubMasks } from '../formats.ts';
-import { note } from '../output.ts';
+import { note, writeValue } from '../output.ts';
 import { addSelectionOptions, readVariables, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, env, settingsOf, wantsJson } from '../settings.ts';
 import { refuseLoading } from '../variables.ts';
@@ -46,7 +46,7 @@ async function exportSecrets(options: ExportOptions, command: Command): Promise<
     return note(`Set ${variables.size} variables for the later steps of the job.`);
   }
   const text = formatted(variables, format, options.name);
-  if (options.out === undefined) return void process.stdout.write(text);
+  if (options.out === undefined) return writeValue(text, 'As it is: --out FILE, or a pipe.');
   writePrivateFile(options.out, text);
   note(`Wrote ${variables.size} variables into ${options.out}.`);
 }

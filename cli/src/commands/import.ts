@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
+import { CofferError } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { readStandardInput, readTextFile } from '../prompt.ts';
 import { clientOf, prefixOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
-import { registerSources } from './migrate.ts';
+import { refuseBoth, refuseSealed, registerSources } from './migrate.ts';
 
 export function register(program: Command): void {
   const command = program
@@ -11,20 +12,25 @@ export function register(program: Command): void {
     .description('Import a .env file, or a JSON object of paths and values, into a vault; - reads standard input')
     .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
     .option('--prefix <path>', 'put everything below this path')
-    .option('--dry-run', 'only say what would change')
+    .option('--apply', 'write it; otherwise only say what would be written')
+    .option('--dry-run', 'only say what would be written, as without --apply')
     .option('--promote', 'allow secrets without an environment in a production vault')
     .addOption(
       new Option('--on-existing <what>', 'what to do with secrets that exist').choices(['update', 'skip', 'fail']),
     )
     .addOption(new Option('--format <format>', 'by default what the name of the file says').choices(['dotenv', 'json']))
     .action((file: string, options: ImportOptions, command: Command) => importFile(file, options, command))
-    .addHelpText('after', '\nAll entries are written or none. Afterwards the file is not needed any more: delete it.');
+    .addHelpText(
+      'after',
+      '\nWithout --apply nothing is written. All entries are written or none. Afterwards the file is not needed any more: delete it.',
+    );
   registerSources(command);
 }
 
 interface ImportOptions {
   vault?: string;
   prefix?: string;
+  apply?: boolean;
   dryRun?: boolean;
   promote?: boolean;
   onExisting?: 'update' | 'skip' | 'fail';
@@ -32,20 +38,25 @@ interface ImportOptions {
 }
 
 async function importFile(file: string, options: ImportOptions, command: Command): Promise<void> {
+  refuseBoth(options);
+  const isDryRun = options.apply !== true;
   const settings = settingsOf(command);
   const vault = vaultOf(settings, options.vault);
   const text = file === '-' ? await readStandardInput() : readTextFile(file);
   const format = options.format ?? (file.endsWith('.json') ? 'json' : 'dotenv');
-  const { dryRun, promote, onExisting } = options;
+  const { promote, onExisting } = options;
   const prefix = options.prefix ?? prefixOf(settings, options);
-  const imported = await clientOf(settings).call(
+  const coffer = clientOf(settings);
+  const detail = await coffer.vaults.get(vault).catch(ofRefused);
+  if (detail !== null) refuseSealed(detail);
+  const imported = await coffer.call(
     'POST /v1/vaults/{vault}/import',
     {
       path: { vault },
       body: {
         ...(format === 'json' ? { secrets: objectIn(text, file) } : { dotenv: text }),
         ...(prefix !== '' && { prefix }),
-        ...(dryRun === true && { dry_run: true }),
+        ...(isDryRun && { dry_run: true }),
         ...(promote === true && { promote }),
         ...(onExisting !== undefined && { on_existing: onExisting }),
       },
@@ -54,7 +65,7 @@ async function importFile(file: string, options: ImportOptions, command: Command
   );
   if (wantsJson(command)) return printJson(imported);
   const { created, updated, unchanged, skipped, changes, warnings } = imported;
-  if (dryRun === true) {
+  if (isDryRun) {
     printTable(
       changes,
       [
@@ -67,7 +78,13 @@ async function importFile(file: string, options: ImportOptions, command: Command
   }
   for (const { line, message } of warnings) note(`Line ${line}: ${message}`);
   const said = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${prefix === '' ? vault : `${vault}/${prefix}`}`;
-  note(dryRun === true ? `Nothing was written. It would be: ${said}.` : `${said}.`);
+  note(isDryRun ? `Nothing was written. With --apply it would be: ${said}.` : `${said}.`);
+}
+
+/** Whoever may write to a vault need not be allowed to see it. */
+function ofRefused(error: unknown): null {
+  if (error instanceof CofferError && error.code === 'INSUFFICIENT_PRIVILEGE') return null;
+  throw error;
 }
 
 function objectIn(text: string, file: string): Record<string, string> {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
-import { note } from '../output.ts';
+import { note, writeValue } from '../output.ts';
 import { readStandardInput, readTextFile } from '../prompt.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 import { rendered } from '../template.ts';
@@ -23,7 +23,7 @@ async function inject(options: { in?: string; out?: string }, command: Command):
   const coffer = clientOf(settingsOf(command));
   const template = options.in === undefined ? await readStandardInput() : readTextFile(options.in);
   const { text, references } = await rendered(template, (reference) => coffer.secrets.resolve(reference));
-  if (options.out === undefined) return void process.stdout.write(text);
+  if (options.out === undefined) return writeValue(text, 'As it is: --out FILE, or a pipe.');
   writePrivateFile(options.out, text);
   note(`Wrote ${options.out} with ${references} references filled in.`);
 }

@@ -98,9 +98,12 @@ export function registerSources(importCommand: Command): void {
 const DRY_RUN = 'Without --apply nothing is written.';
 
 function source(importCommand: Command, name: string, description: string): Command {
+  // Options of the verb are for files, or stand among those of the source already.
+  const visibleGlobalOptions = (): Option[] => [...(importCommand.parent?.options ?? [])];
   return importCommand
     .command(name)
     .description(description)
+    .configureHelp({ ...importCommand.configureHelp(), visibleGlobalOptions })
     .option('--vault <vault>', 'the vault to write to')
     .option('--prefix <path>', 'put everything below this path')
     .option('--apply', 'write it; otherwise only say what would be written')
@@ -114,14 +117,26 @@ function keysOption(): Option {
     .default('paths');
 }
 
+/** One rule for files and other products: nothing is written unless `--apply` is given. */
+export function refuseBoth({ dryRun, apply }: { dryRun?: boolean; apply?: boolean }): void {
+  if (dryRun === true && apply === true) throw new CommandError('Give --dry-run or --apply, one of them.');
+}
+
+/** The service would refuse values that are not sealed, but only after they were sent. */
+export function refuseSealed({ name, is_zero_knowledge }: { name: string; is_zero_knowledge: boolean }): void {
+  if (is_zero_knowledge)
+    throw new CommandError(
+      `${name} is a zero-knowledge vault, whose values only a client seals. Choose another vault.`,
+    );
+}
+
 async function migrate(
   name: string,
   command: Command,
   read: (options: MigrateOptions) => Promise<Reading>,
 ): Promise<void> {
   const options = command.optsWithGlobals<MigrateOptions>();
-  if (options.dryRun === true && options.apply === true)
-    throw new CommandError('Give --dry-run or --apply, one of them.');
+  refuseBoth(options);
   if (options.onExisting !== undefined || options.format !== undefined)
     throw new CommandError('--on-existing and --format are for files. See --help for what this source takes.');
   const settings = settingsOf(command);
@@ -130,11 +145,9 @@ async function migrate(
   if (prefix === null)
     throw new CommandError('--prefix must be a path such as shop/web, of letters, digits and . _ @ + = -');
   const coffer = clientOf(settings);
-  const { is_zero_knowledge: isSealed, environment } = await coffer.vaults.get(vault);
-  if (isSealed)
-    throw new CommandError(
-      `${vault} is a zero-knowledge vault, whose values only a client seals. Choose another vault.`,
-    );
+  const detail = await coffer.vaults.get(vault);
+  refuseSealed(detail);
+  const { environment } = detail;
   const isPromoting = options.promote === true;
   const needsPromotion = environment === 'production' && !isPromoting;
 

@@ -10,6 +10,7 @@ interface ScanOptions extends GlobalOptions {
   staged?: boolean;
   since?: string;
   known?: boolean;
+  parts?: boolean;
   vault?: string;
   baseline?: string;
   updateBaseline?: boolean;
@@ -23,7 +24,8 @@ export function register(program: Command): void {
     .argument('[paths...]', 'files and folders, or - for standard input; the working directory unless given')
     .option('--staged', 'scan what is staged in git')
     .option('--since <ref>', 'scan what the commits since a commit, tag or branch added')
-    .option('--known', 'also ask the service which vaults have what is found')
+    .option('--known', 'also ask the service which of the secrets that you may list have what is found')
+    .option('--parts', 'with --known: also search for it inside longer values that you may read, which takes longer')
     .option('--vault <vault>', 'with --known: ask about this vault only')
     .option('--baseline <file>', 'leave out what this file lists')
     .option('--update-baseline', 'write what is found to the baseline, and accept it')
@@ -56,10 +58,10 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
         `More than ${FINDINGS_MAX} findings. Leave out folders with .cofferignore, or scan parts.`,
       );
   }
-  const searched = options.known === true ? await askService([...seen.values()], options, command) : null;
+  const asked = options.known === true ? await askService([...seen.values()], options, command) : null;
   const all = [...seen.values()].filter(({ isWeak, stored }) => !isWeak || stored.length > 0);
   const { shown, accepted } = await withoutAccepted(all, options);
-  report(shown, accepted, tally, searched, options.json === true);
+  report(shown, accepted, tally, asked, options.json === true);
   if (shown.length > 0) process.exitCode = EXIT.local;
 }
 
@@ -75,6 +77,7 @@ async function piecesFor(
   if (options.updateBaseline === true && options.baseline === undefined)
     throw new CommandError('Say where with --baseline FILE.');
   if (options.vault !== undefined && options.known !== true) throw new CommandError('--vault is for --known.');
+  if (options.parts === true && options.known !== true) throw new CommandError('--parts is for --known.');
   if (staged === true || since !== undefined) {
     const { gitPieces } = await import('../scan/git-changes.ts');
     return gitPieces(since === undefined ? { staged: true } : { since }, tally);
@@ -85,13 +88,30 @@ async function piecesFor(
   return filePieces(paths.length === 0 ? ['.'] : paths, mebibytes * 1024 * 1024, tally);
 }
 
-async function askService(findings: readonly Finding[], options: ScanOptions, command: Command): Promise<string[]> {
-  const { findStored, CANDIDATES_MAX } = await import('../scan/known.ts');
-  const { vaults, refused, left } = await findStored(clientOf(settingsOf(command)), findings, options.vault);
-  for (const { vault, code } of refused) note(`${vault} was not searched: ${code}.`);
+/** What was asked of the service. */
+interface Asked {
+  compared: number;
+  guessable: number;
+  /** Vaults whose values were searched, or null if they were only compared. */
+  searched: string[] | null;
+}
+
+async function askService(findings: readonly Finding[], options: ScanOptions, command: Command): Promise<Asked> {
+  const { compareStored, searchStored, COMPARED_MAX, SEARCHED_MAX } = await import('../scan/known.ts');
+  const coffer = clientOf(settingsOf(command));
+  const { compared, guessable, left } = await compareStored(coffer, findings, options.vault);
   if (left > 0)
-    note(`Only ${CANDIDATES_MAX} values were looked for in vaults; ${left} were not. Scan parts to see them all.`);
-  return vaults;
+    note(`Only ${COMPARED_MAX} values were compared with vaults; ${left} were not. Scan parts to see them all.`);
+  if (guessable > 0)
+    note(`${guessable} values could be guessed, so they were compared only with secrets that you may read.`);
+  if (options.parts !== true) return { compared, guessable, searched: null };
+  const search = await searchStored(coffer, findings, options.vault);
+  for (const { vault, code } of search.refused) note(`${vault} was not searched: ${code}.`);
+  if (search.left > 0)
+    note(
+      `Only ${SEARCHED_MAX} values were searched for in vaults; ${search.left} were not. Scan parts to see them all.`,
+    );
+  return { compared, guessable, searched: search.vaults };
 }
 
 async function withoutAccepted(
@@ -115,7 +135,7 @@ function report(
   findings: readonly Finding[],
   accepted: number,
   tally: Tally,
-  searched: string[] | null,
+  asked: Asked | null,
   isJson: boolean,
 ): void {
   if (isJson) {
@@ -126,7 +146,7 @@ function report(
       kind,
       sample,
       ...(commit !== null && { commit }),
-      ...(searched !== null && { stored }),
+      ...(asked !== null && { stored: [...new Set(stored)] }),
     }));
     const { files, bytes, skipped } = tally;
     printJson({
@@ -135,7 +155,8 @@ function report(
       files,
       bytes,
       skipped,
-      ...(searched !== null && { vaults_searched: searched }),
+      ...(asked !== null && { compared: asked.compared, guessable: asked.guessable }),
+      ...(asked !== null && asked.searched !== null && { vaults_searched: asked.searched }),
     });
     return;
   }
@@ -151,7 +172,7 @@ function report(
         },
         { title: 'KIND', of: ({ kind }) => kind },
         { title: 'BEGINS', of: ({ sample }) => sample },
-        ...(searched === null
+        ...(asked === null
           ? []
           : [{ title: 'STORED AS', of: ({ stored }: Finding) => [...new Set(stored)].join(', ') }]),
       ],

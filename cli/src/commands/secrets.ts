@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CofferError, parseReference, valueAt } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { collect } from '../options.ts';
-import { ago, note, print, printJson, printTable } from '../output.ts';
+import { ago, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
 
@@ -20,6 +20,7 @@ export function register(program: Command): void {
       'Print the value of a secret, or of several as JSON. A path may be a reference: coffer://vault/path#/field',
     )
     .option('--at <version>', 'an older version', numberOf)
+    .option('--raw', 'at a terminal: print control characters as they are')
     .option('--field <pointer>', 'one field of a value that is JSON, such as /user')
     .action((paths, options, command) => get(paths, options, command));
   withVault(secrets.command('set <path>'))
@@ -68,6 +69,10 @@ export function register(program: Command): void {
     .description('Search in paths; with --values, in the values that you may read')
     .option('--values', 'search in values, at the service, for a text from standard input or a prompt')
     .action((text, options, command) => search(text, options, command));
+  secrets
+    .command('find <part...>')
+    .description('Find secrets in all vaults by a part of their path; several parts must all be in it')
+    .action((parts, _options, command) => find(parts, command));
 }
 
 export interface VaultOption {
@@ -109,7 +114,7 @@ async function list(options: VaultOption & { prefix?: string; deleted?: boolean 
 
 async function get(
   paths: string[],
-  options: VaultOption & { at?: number; field?: string },
+  options: VaultOption & { at?: number; field?: string; raw?: boolean },
   command: Command,
 ): Promise<void> {
   const settings = settingsOf(command);
@@ -134,14 +139,14 @@ async function get(
     }),
   );
   const [only] = found;
-  if (found.length === 1 && only !== undefined && !wantsJson(command)) return writeValue(only.value);
+  if (found.length === 1 && only !== undefined && !wantsJson(command)) return printValue(only.value, options.raw);
   printJson(found.length === 1 ? only : found);
 }
 
 /** A terminal gets a line break after the value, so that the prompt does not stick to it; a pipe gets the value as it is. */
-function writeValue(value: string): void {
+function printValue(value: string, isRaw = false): void {
   const isTerminal = process.stdout.isTTY === true;
-  process.stdout.write(isTerminal && !value.endsWith('\n') ? `${value}\n` : value);
+  writeValue(isTerminal && !value.endsWith('\n') ? `${value}\n` : value, 'As it is: --raw, or a pipe.', isRaw);
 }
 
 function locate(path: string, settings: Settings, { vault }: VaultOption) {
@@ -175,7 +180,8 @@ async function set(path: string, options: SetOptions, command: Command): Promise
   });
   if (isJson) return printJson(stored);
   note(`Wrote version ${stored.version} of ${vault}/${path}.`);
-  if (type !== undefined && stored.type !== type) note(`It keeps its type, ${stored.type}.`);
+  if (type !== undefined && stored.type !== type)
+    note(`It keeps its type, ${stored.type}; the console can give it another one.`);
 }
 
 async function edit(path: string, options: VaultOption, command: Command): Promise<void> {
@@ -288,6 +294,23 @@ async function search(
   const matching = all.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
   if (isJson) return printJson(matching);
   printPaths(matching, vault);
+}
+
+async function find(parts: string[], command: Command): Promise<void> {
+  const coffer = clientOf(settingsOf(command));
+  const found = await Array.fromAsync(coffer.secrets.find(parts));
+  if (wantsJson(command)) return printJson(found);
+  if (found.length === 0) throw new CommandError('No secret that you may list has such a path.', EXIT.notFound);
+  printTable(
+    found,
+    [
+      { title: 'VAULT', of: ({ vault }) => vault },
+      { title: 'PATH', of: ({ path }) => path, isFlexible: true },
+      { title: 'TYPE', of: ({ type, protection }) => (protection === 'fortress' ? `${type} (fortress)` : type) },
+      { title: 'CHANGED', of: ({ updated_at }) => ago(updated_at) },
+    ],
+    '',
+  );
 }
 
 function printPaths(found: readonly { path: string }[], vault: string): void {

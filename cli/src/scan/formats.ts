@@ -32,6 +32,7 @@ export const FORMATS: readonly Format[] = [
   format('coffer-token', 'cv_pat_', '[A-Za-z0-9_.-]{16,4096}'),
   format('coffer-invitation', 'cv_inv_', '[A-Za-z0-9_.-]{16,512}'),
   format('coffer-cluster-token', 'cv_cluster_', '[A-Za-z0-9_.-]{16,512}'),
+  format('coffer-scim-token', 'cv_scim_', '[A-Za-z0-9_.-]{16,512}'),
   format('coffer-client-secret', 'Svc_', '[A-Za-z0-9_-]{16,256}', { check: random(3) }),
   format('webhook-secret', 'whsec_', '[A-Za-z0-9+/=_-]{16,256}', { check: random(3) }),
 

@@ -2,11 +2,23 @@ import { type Coffer, CofferError } from '../../../client/src/index.ts';
 import { inParallel } from '../migrate/parallel.ts';
 import type { Finding } from './findings.ts';
 
-/** How many different values are looked for at most. */
-export const CANDIDATES_MAX = 200;
+/** How many different values are compared, and how many are searched for as parts of others, at most. */
+export const COMPARED_MAX = 1000;
+export const SEARCHED_MAX = 200;
+/** The service takes no longer value. */
+const VALUE_LENGTH_MAX = 16_384;
 const QUERY_LENGTH_MIN = 6;
 const QUERY_LENGTH_MAX = 256;
 const AT_ONCE = 4;
+
+export interface Comparison {
+  /** Values that were compared. */
+  compared: number;
+  /** Those of them that could be guessed, so that only secrets that the caller may read were considered. */
+  guessable: number;
+  /** Values that were not, because there were too many. */
+  left: number;
+}
 
 export interface Search {
   /** Vaults that were searched. */
@@ -18,27 +30,65 @@ export interface Search {
 }
 
 /**
- * Asks the service which secrets have the values, with the rights of the caller: it searches what the caller may read, and neither logs nor
+ * Asks the service which secrets have the values, by fingerprint: of the secrets that the caller may list. It neither logs nor answers a value.
+ * Only what looks like a secret is sent.
+ */
+export async function compareStored(
+  coffer: Coffer,
+  findings: readonly Finding[],
+  vault: string | undefined,
+): Promise<Comparison> {
+  // The caller learns that there is no such vault, or that they may not list it.
+  if (vault !== undefined) await coffer.secrets.list(vault).next();
+  const { chosen, left } = strongest(
+    Map.groupBy(findings, ({ value }) => value.toWellFormed()),
+    COMPARED_MAX,
+  );
+  const sent = chosen.flatMap(([value, all]) =>
+    spellingsOf(value, all[0]?.kind)
+      .filter(({ length }) => length <= VALUE_LENGTH_MAX)
+      .map((spelling) => ({ value, spelling, all })),
+  );
+  const { known, guessable } = await coffer.secrets.findKnown(sent.map(({ spelling }) => spelling));
+  for (const { index, secrets } of known) {
+    for (const secret of secrets.filter((one) => vault === undefined || one.vault === vault))
+      for (const { stored } of sent[index]?.all ?? []) stored.push(`${secret.vault}/${secret.path}`);
+  }
+  const guessed = new Set(guessable.map((index) => sent[index]?.value));
+  return { compared: chosen.length, guessable: guessed.size, left };
+}
+
+/** The spellings in which a value may be stored: files end with a newline, and a key in quotes has its lines escaped. */
+function spellingsOf(value: string, kind: string | undefined): string[] {
+  if (kind !== 'private-key') return [value, `${value}\n`];
+  const [, label] = /^-----BEGIN ([A-Z0-9 ]+)-----/.exec(value) ?? [];
+  const lines = value.replaceAll('\\n', '\n').replaceAll('\r\n', '\n').trimEnd();
+  // A finding ends where the last line begins.
+  const whole = `${lines}\n-----END ${label}-----`;
+  return [whole, `${whole}\n`];
+}
+
+/**
+ * Asks the service which secrets contain the values, with the rights of the caller: it searches what the caller may read, and neither logs nor
  * answers a value. Only what looks like a secret is sent.
  */
-export async function findStored(
+export async function searchStored(
   coffer: Coffer,
   findings: readonly Finding[],
   vault: string | undefined,
 ): Promise<Search> {
   const byQuery = Map.groupBy(
-    findings.filter(({ value }) => value.length >= QUERY_LENGTH_MIN),
+    findings.filter(({ value, stored }) => value.length >= QUERY_LENGTH_MIN && stored.length === 0),
     // The end of a long one is its random part: of a token the signature.
     ({ value }) => value.slice(-QUERY_LENGTH_MAX).toWellFormed(),
   );
-  const strongFirst = [...byQuery].toSorted(([, a], [, b]) => Number(a[0]?.isWeak) - Number(b[0]?.isWeak));
-  const queries = strongFirst.slice(0, CANDIDATES_MAX);
+  const { chosen, left } = strongest(byQuery, SEARCHED_MAX);
   const vaults = vault === undefined ? await searchable(coffer) : [vault];
-  const search: Search = { vaults: [], refused: [], left: byQuery.size - queries.length };
-  if (queries.length === 0) return search;
+  const search: Search = { vaults: [], refused: [], left };
+  if (chosen.length === 0) return search;
   for (const name of vaults) {
     try {
-      await inParallel(queries, AT_ONCE, async ([query, all]) => {
+      await inParallel(chosen, AT_ONCE, async ([query, all]) => {
         for (const path of await pathsWith(coffer, name, query))
           for (const { stored } of all) stored.push(`${name}/${path}`);
       });
@@ -50,6 +100,12 @@ export async function findStored(
     }
   }
   return search;
+}
+
+/** What surely is a secret comes before what only may be one. */
+function strongest(byText: ReadonlyMap<string, Finding[]>, max: number) {
+  const sorted = [...byText].toSorted(([, a], [, b]) => Number(a[0]?.isWeak) - Number(b[0]?.isWeak));
+  return { chosen: sorted.slice(0, max), left: Math.max(0, sorted.length - max) };
 }
 
 async function searchable(coffer: Coffer): Promise<string[]> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { addPerson } from '../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
+import { addPolicy } from '../../../test/support/vaults.ts';
 import { detect } from './detect.ts';
 import { textIn } from './files.ts';
 import { sampleOf } from './findings.ts';
@@ -143,6 +145,7 @@ describe('scan of files', () => {
       [['-', 'a'], /Give - alone/],
       [['--update-baseline'], /--baseline FILE/],
       [['--vault', 'x'], /--vault is for --known/],
+      [['--parts'], /--parts is for --known/],
       [['--max-file-size', 'much'], /number of MiB/],
       [['no-such-file'], /no such file/],
       [['--baseline', 'none.json'], /no baseline none\.json/],
@@ -380,7 +383,7 @@ onBothDatabases('scan --known', (database) => {
     const env = { COFFER_URL: service.url, COFFER_TOKEN: service.adminToken };
     const exit = await scan(folder, ['--known', '--json'], '', env);
     assert.equal(exit.code, 1, exit.stderr);
-    const { findings, vaults_searched } = JSON.parse(exit.stdout);
+    const { findings, compared, guessable, vaults_searched } = JSON.parse(exit.stdout);
     assert.deepEqual(
       findings.map(({ line, stored }: { line: number; stored: string[] }) => [line, stored]),
       [
@@ -388,13 +391,47 @@ onBothDatabases('scan --known', (database) => {
         [2, ['web/db/password']],
       ],
     );
-    assert.deepEqual(vaults_searched.toSorted(), ['shop', 'web']);
+    assert.deepEqual([compared, guessable, vaults_searched], [3, 2, undefined]);
     assert.deepEqual(places(await scan(folder, ['--json'])), ['a.env:1 github-token']);
     const log = (await service.call('GET', '/v1/audit?limit=200')).text + service.logs.join('');
     for (const value of [GITHUB, 'swordfish', 'barracuda']) assert.ok(!log.includes(value), 'neither log has a value');
   });
 
-  test('who may not read a secret does not learn that it has a value', async () => {
+  test('a key is found as it is stored, and a part of a longer value with --parts', async () => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const key = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const inCode = `const KEY = ${JSON.stringify(key)};\n`;
+    const folder = folderWith({ 'id.pem': key, 'key.js': inCode, 'db.env': 'DB_PASSWORD=Winter-Garden#27x\n' });
+    const put = (path: string, value: string) =>
+      service.call('POST', '/v1/vaults/shop/secrets', { body: { path, value } });
+    assert.equal((await put('deploy/key', key)).status, 201);
+    assert.equal((await put('db/url', 'postgres://shop:Winter-Garden#27x@db/shop')).status, 201);
+    const stored = async (...more: string[]) => {
+      const env = { COFFER_URL: service.url, COFFER_TOKEN: service.adminToken };
+      const exit = await scan(folder, ['--known', '--json', ...more], '', env);
+      const { findings, vaults_searched } = JSON.parse(exit.stdout);
+      const found = findings.map(({ file, stored: names }: { file: string; stored: string[] }) => [file, ...names]);
+      return { found: found.toSorted(), vaults_searched };
+    };
+    const keys = ['id.pem', 'key.js'].map((file) => [file, 'shop/deploy/key']);
+    assert.deepEqual((await stored()).found, [['db.env'], ...keys]);
+    const parts = await stored('--parts');
+    assert.deepEqual(parts.found, [['db.env', 'shop/db/url'], ...keys]);
+    assert.deepEqual(parts.vaults_searched.toSorted(), ['shop', 'web']);
+    assert.deepEqual((await stored('--vault', 'web')).found, [['db.env'], ['id.pem'], ['key.js']]);
+  });
+
+  test('who may only list a secret is told that it leaked, unless its value could be guessed', async () => {
+    const folder = folderWith({ 'a.env': `TOKEN=${GITHUB}\nPASSWORD=swordfish\n` });
+    const { id, token } = await addPerson(service);
+    const rights = [{ action: ['secrets:list'], resource: ['vault/shop/**', 'vault/web/**'] }];
+    await addPolicy(service, { user: id }, rights);
+    const exit = await scan(folder, ['--known', '--json'], '', { COFFER_URL: service.url, COFFER_TOKEN: token });
+    const { findings, guessable } = JSON.parse(exit.stdout);
+    assert.deepEqual([findings.length, findings[0].stored, guessable], [1, ['shop/github'], 1]);
+  });
+
+  test('who may not list a secret does not learn that it has a value', async () => {
     const folder = folderWith({ 'a.env': `TOKEN=${GITHUB}\n` });
     const { token } = await addPerson(service);
     const exit = await scan(folder, ['--known', '--json'], '', { COFFER_URL: service.url, COFFER_TOKEN: token });

@@ -16,16 +16,24 @@ const cryptography = () => process.getBuiltinModule('node:crypto');
 const RENEW_AT = 2 / 3;
 const JITTER = 0.1;
 
+/** The former certificate stays valid for so long: its answer may be lost, and other processes may be using the files. */
+const OVERLAP_SECONDS = 600;
+const DAY_MS = 86_400_000;
+const DAYS_MAX = 90;
+
 /** Milliseconds until the certificate in a file should be renewed: 0 if that moment has passed. */
 export function certificateRenewalMs({ certFile }: CertificateFiles, now: number = Date.now()): number {
+  const { start, lifeMs } = validityOf(certFile);
+  return Math.max(0, start + lifeMs * RENEW_AT * (1 - JITTER * Math.random()) - now);
+}
+
+function validityOf(certFile: string): { start: number; lifeMs: number } {
   const { validFromDate, validToDate } = new (cryptography().X509Certificate)(readCredential(certFile));
-  const life = validToDate.getTime() - validFromDate.getTime();
-  const renewAt = validFromDate.getTime() + life * RENEW_AT * (1 - JITTER * Math.random());
-  return Math.max(0, renewAt - now);
+  return { start: validFromDate.getTime(), lifeMs: validToDate.getTime() - validFromDate.getTime() };
 }
 
 /**
- * Has the service issue a new certificate and key for a connection, and replaces the files. If this is interrupted between the two, the new
+ * Has the service issue a new certificate and key for a connection, with a life as long as before, and replaces the files. If this is interrupted between the two, the new
  * certificate lies beside the old one, and `identityFromFiles` puts it in place.
  */
 export async function renewCertificateFiles(
@@ -34,9 +42,11 @@ export async function renewCertificateFiles(
   { certFile, keyFile }: CertificateFiles,
   options: CallOptions = {},
 ): Promise<void> {
+  const days = Math.min(DAYS_MAX, Math.max(1, Math.round(validityOf(certFile).lifeMs / DAY_MS)));
+  const body = { certificate: true, certificate_ttl_days: days, overlap_seconds: OVERLAP_SECONDS };
   const rotated = await coffer.call(
     'POST /v1/app-connections/{connection}/rotate',
-    { path: { connection: String(connection) }, body: { certificate: true } },
+    { path: { connection: String(connection) }, body },
     { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() },
   );
   const { certificate, private_key, ca_chain } = rotated;

@@ -1,12 +1,12 @@
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
-import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import type { ClientIdentity, Transport, TransportRequest, TransportResponse } from '../transport.ts';
 
 export interface NodeTransportOptions {
   /** The CA certificates to trust instead of those of the system, in PEM. */
   ca?: string;
-  /** The client certificate to show and its key, in PEM. Called again for each new connection. */
-  identity?: () => { cert: string; key: string };
+  /** The client certificate to show. Called for each request; one that came with a token is shown instead. */
+  identity?: () => ClientIdentity;
   /** The socket of `coffer agent run`, which adds the credentials; the address of the service then only gives the path. */
   socketPath?: string;
   /** How many bytes an answer may have: 64 MiB unless given. */
@@ -26,28 +26,36 @@ export const SOCKET_HEADER = 'x-coffer-agent';
 export function nodeTransport(options: NodeTransportOptions = {}): Transport {
   const { ca, identity, socketPath, bytesMax = BYTES_MAX, keepAlive = true } = options;
   let plain: HttpAgent | null = null;
-  let secure: { agent: HttpsAgent; cert: string | null } | null = null;
-  const agentFor = (url: string): HttpAgent => {
+  let bare: HttpsAgent | null = null;
+  let showing: { agent: HttpsAgent; cert: string } | null = null;
+  const newAgent = (shown: Partial<ClientIdentity>) =>
+    new (https().Agent)({ keepAlive, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }), ...shown });
+  const agentFor = ({ url, identity: own }: TransportRequest): HttpAgent => {
     if (!url.startsWith('https:')) {
       plain ??= new (http().Agent)({ keepAlive });
       return plain;
     }
-    const { cert, key } = identity?.() ?? { cert: null, key: null };
-    if (secure === null || secure.cert !== cert) {
-      // Connections that showed the former certificate end with what they are doing.
-      secure?.agent.destroy();
-      const shown = cert === null ? {} : { cert, key };
-      secure = {
-        agent: new (https().Agent)({ keepAlive, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }), ...shown }),
-        cert,
-      };
+    const shown = own ?? identity?.();
+    if (shown === undefined) {
+      bare ??= newAgent({});
+      return bare;
     }
-    return secure.agent;
+    if (showing === null || showing.cert !== shown.cert) {
+      if (showing !== null) retire(showing.agent);
+      showing = { agent: newAgent({ cert: shown.cert, key: shown.key }), cert: shown.cert };
+    }
+    return showing.agent;
   };
   return (request) =>
     socketPath === undefined
-      ? send(request, { agent: agentFor(request.url) }, bytesMax)
+      ? send(request, { agent: agentFor(request) }, bytesMax)
       : send({ ...request, headers: { ...request.headers, [SOCKET_HEADER]: '1' } }, { socketPath }, bytesMax);
+}
+
+/** Connections that showed the former certificate end with what they are doing. */
+function retire(agent: HttpsAgent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 function send(
