@@ -162,6 +162,9 @@ function writeTypes(name: string, folder: string): void {
 
 rmSync(TARGET, { recursive: true, force: true });
 for (const [name, what] of Object.entries(PACKAGES)) buildPackage(name, what);
+// An installed service has the console built, since it has none of its sources.
+const consoleFolder = join(TARGET, 'server/console');
+execFileSync(process.execPath, [join(ROOT, 'console/build.ts'), '', consoleFolder], { stdio: 'inherit' });
 // The agent runs on hosts where nothing else is installed, so it is one file without dependencies.
 const bundle = join(TARGET, 'agent/coffer-agent.mjs');
 execFileSync(process.execPath, [join(ROOT, 'scripts/bundle-agent.ts'), bundle], { stdio: 'inherit' });

@@ -1,0 +1,10 @@
+import { signal } from '@preact/signals';
+
+/** Who has a second factor shows it; who has none, where that would do, signs in again. */
+export type Proof = 'factor' | 'sign_in';
+
+/** Refusals after which somebody was asked for a proof and decided to give none. They know why nothing happened. */
+export const cancelled = new WeakSet<object>();
+
+/** Somebody is asked to prove again who they are; `decide` is called with whether they did. */
+export const stepUpAsked = signal<{ proof: Proof; decide: (isShown: boolean) => void } | null>(null);

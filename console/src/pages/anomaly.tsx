@@ -1,0 +1,217 @@
+import { Fragment } from 'preact';
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { useMay } from '../capabilities.ts';
+import { useAction, useLoaded } from '../loading.ts';
+import { href } from '../router.ts';
+import { anomaliesTexts as texts } from '../texts/anomalies.ts';
+import { Badge, SeverityBadge } from '../ui/badge.tsx';
+import { Button, LinkButton } from '../ui/button.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { TextField } from '../ui/field.tsx';
+import { PageHead } from '../ui/layout.tsx';
+import { Empty, WhenLoaded } from '../ui/notice.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { Measures } from './anomaly-measures.tsx';
+
+type AnomalyItem = Awaited<ReturnType<typeof read>>;
+
+/** It is not there, or it is about something that the person cannot see. */
+const NOT_SHOWN = ['NOT_FOUND', 'INSUFFICIENT_PRIVILEGE'];
+
+const read = (id: string, signal: AbortSignal) =>
+  call('GET /anomalies/{anomaly_id}', { path: { anomaly_id: id } }, { signal });
+
+export default function Anomaly({ id }: { id: string }) {
+  const anomaly = useLoaded(
+    async (signal) => {
+      try {
+        return { found: await read(id, signal) };
+      } catch (error) {
+        if (NOT_SHOWN.includes((error as { code?: string }).code ?? '')) return { found: null };
+        throw error;
+      }
+    },
+    [id],
+  );
+  const crumbs = <a href={href('anomalies')}>{texts.title}</a>;
+  return (
+    <WhenLoaded of={anomaly}>
+      {({ found }) =>
+        found === null ? (
+          <>
+            <PageHead title={texts.one} crumbs={crumbs} />
+            <Empty title={texts.gone}>{texts.goneText}</Empty>
+          </>
+        ) : (
+          <>
+            <PageHead
+              title={texts.types[found.type]}
+              crumbs={crumbs}
+              actions={<Decide anomaly={found} onDone={anomaly.reload} />}
+            />
+            <Found anomaly={found} />
+          </>
+        )
+      }
+    </WhenLoaded>
+  );
+}
+
+function Found({ anomaly }: { anomaly: AnomalyItem }) {
+  const { resource } = anomaly;
+  return (
+    <>
+      <div class="row">
+        <SeverityBadge severity={anomaly.severity} />
+        <Badge>{texts.statuses[anomaly.status]}</Badge>
+        <code>{resource}</code>
+      </div>
+      <div class="columns">
+        <div class="stack">
+          <Advice anomaly={anomaly} />
+          <section class="card">
+            <h2>{texts.seen}</h2>
+            <Measures observed={anomaly.observed} baseline={anomaly.baseline} />
+          </section>
+        </div>
+        <div class="stack">
+          <section class="card">
+            <h2>{texts.history}</h2>
+            <dl class="facts">
+              <dt>{texts.first}</dt>
+              <dd>
+                <Time at={anomaly.detected_at} />
+              </dd>
+              <dt>{texts.lastSeen}</dt>
+              <dd>
+                <Time at={anomaly.last_seen_at} />
+              </dd>
+              <dt>{texts.occurrences}</dt>
+              <dd>{anomaly.occurrences}</dd>
+              {anomaly.note === null ? null : (
+                <>
+                  <dt>{texts.note}</dt>
+                  <dd>{anomaly.note}</dd>
+                </>
+              )}
+            </dl>
+          </section>
+          {/^vault\/[^/]+\/.+/.test(resource) ? <Baselines resource={resource} /> : null}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** What to do, with the pages where it is done. The requests that do it are for whoever writes a program. */
+function Advice({ anomaly: { type, resource, recommendation } }: { anomaly: AnomalyItem }) {
+  const may = useMay({ audit: ['audit:read', 'audit'] });
+  const reads = new URLSearchParams({ resource, action: 'secrets:read' });
+  const page = pageOf(resource);
+  return (
+    <section class="card">
+      <h2>{texts.recommendation}</h2>
+      <p>{texts.advice[type]}</p>
+      <div class="row">
+        {page === null ? null : <LinkButton href={page.address}>{page.title}</LinkButton>}
+        {type === 'unusual_access_pattern' && resource.startsWith('vault/') && may.audit ? (
+          <LinkButton href={`${href('audit')}?${reads}`}>{texts.seeReads}</LinkButton>
+        ) : null}
+      </div>
+      <details>
+        <summary>{texts.byRequest}</summary>
+        <p class="soft">{recommendation}</p>
+      </details>
+    </section>
+  );
+}
+
+/** The page of what an anomaly is about. */
+function pageOf(resource: string): { title: string; address: string } | null {
+  const [kind, name = '', ...rest] = resource.split('/');
+  if (name === '') return null;
+  if (kind === 'vault' && rest.length > 0) {
+    return { title: texts.seeSecret, address: href('vaults', name, 'secret', ...rest) };
+  }
+  if (kind === 'vault') return { title: texts.seeMembers, address: `${href('vaults', name)}?part=members` };
+  if (kind === 'app-connection') return { title: texts.seeConnection, address: href('connections', name) };
+  return kind === 'user' ? { title: texts.seePerson, address: href('people', name) } : null;
+}
+
+function Baselines({ resource }: { resource: string }) {
+  const baselines = useLoaded(
+    (signal) => call('GET /anomalies/baselines', { query: { resource } }, { signal }),
+    [resource],
+  );
+  return (
+    <section class="card">
+      <h2>{texts.usual}</h2>
+      <WhenLoaded of={baselines}>
+        {({ baselines: list }) =>
+          list.every(({ samples }) => samples === 0) ? (
+            <p class="soft">{texts.usualUnknown}</p>
+          ) : (
+            <dl class="facts">
+              {list.map(({ metric, mean, p95 }) => (
+                <Fragment key={metric}>
+                  <dt>{texts.metrics[metric]}</dt>
+                  <dd>{texts.usualOf(mean.toFixed(1), p95.toFixed(1))}</dd>
+                </Fragment>
+              ))}
+            </dl>
+          )
+        }
+      </WhenLoaded>
+    </section>
+  );
+}
+
+function Decide({ anomaly, onDone }: { anomaly: AnomalyItem; onDone: () => void }) {
+  const may = useMay({
+    acknowledge: ['anomalies:acknowledge', anomaly.resource],
+    dismiss: ['anomalies:dismiss', anomaly.resource],
+  });
+  const [opened, setOpened] = useState<'acknowledge' | 'dismiss' | null>(null);
+  const action = useAction();
+  const [text, setText] = useState('');
+  if (anomaly.status !== 'open' && anomaly.status !== 'acknowledged') return null;
+  const path = { anomaly_id: anomaly.id };
+  const submit = async () => {
+    if (opened === 'dismiss') await call('POST /anomalies/{anomaly_id}/dismiss', { path, body: { reason: text } });
+    else await call('POST /anomalies/{anomaly_id}/acknowledge', { path, body: text === '' ? {} : { note: text } });
+    toast(opened === 'dismiss' ? texts.dismissed : texts.acknowledged);
+    setOpened(null);
+    onDone();
+  };
+  return (
+    <>
+      {may.dismiss ? <Button onClick={() => setOpened('dismiss')}>{texts.dismiss}</Button> : null}
+      {may.acknowledge && anomaly.status === 'open' ? (
+        <Button kind="primary" onClick={() => setOpened('acknowledge')}>
+          {texts.acknowledge}
+        </Button>
+      ) : null}
+      {opened === null ? null : (
+        <FormDialog
+          title={opened === 'dismiss' ? texts.dismiss : texts.acknowledge}
+          action={action}
+          submitText={opened === 'dismiss' ? texts.dismiss : texts.acknowledge}
+          onClose={() => setOpened(null)}
+          onSubmit={() => void action.run(submit)}
+        >
+          {opened === 'dismiss' ? <p>{texts.dismissText}</p> : null}
+          <TextField
+            field={opened === 'dismiss' ? 'reason' : 'note'}
+            label={opened === 'dismiss' ? texts.reason : texts.note}
+            value={text}
+            onInput={setText}
+            isRequired={opened === 'dismiss'}
+            isFocused
+          />
+        </FormDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,240 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { useMay } from '../capabilities.ts';
+import { type ConnectionItem, loadLastUses, loadVaultNames, type VaultName } from '../connections.ts';
+import { lazyPart } from '../lazy-part.tsx';
+import { type Loaded, useLoaded } from '../loading.ts';
+import { href } from '../router.ts';
+import { connectionsTexts, connectionTexts as texts } from '../texts/connections.ts';
+import { shared } from '../texts/shared.ts';
+import { EnvironmentBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { PageHead } from '../ui/layout.tsx';
+import { Empty, WhenLoaded } from '../ui/notice.tsx';
+import { Time } from '../ui/time.tsx';
+import { ConnectionCertificates } from './connection-certificates.tsx';
+import type { ConnectionChange } from './connection-changes.tsx';
+import { ConnectionStatus, Proof } from './connection-list.tsx';
+import type { Reachable } from './connection-use.tsx';
+
+const ConnectionChanges = lazyPart(() => import('./connection-changes.tsx'));
+const ConnectionUse = lazyPart(() => import('./connection-use.tsx'));
+const Federations = lazyPart(() => import('./federations.tsx'));
+
+/** As many secrets as are shown of what a connection may read. */
+const SECRETS_SHOWN = 50;
+
+export default function Connection({ id }: { id: string }) {
+  const connection = useLoaded(
+    async (signal) => {
+      try {
+        return { found: await call('GET /v1/app-connections/{connection}', { path: { connection: id } }, { signal }) };
+      } catch (error) {
+        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
+        throw error;
+      }
+    },
+    [id],
+  );
+  const crumbs = <a href={href('connections')}>{connectionsTexts.title}</a>;
+  return (
+    <WhenLoaded of={connection}>
+      {({ found }) =>
+        found === null ? (
+          <>
+            <PageHead title={id} crumbs={crumbs} />
+            <Empty title={texts.gone}>{texts.goneText}</Empty>
+          </>
+        ) : (
+          <Found connection={found} crumbs={crumbs} onChanged={connection.reload} />
+        )
+      }
+    </WhenLoaded>
+  );
+}
+
+function Found({
+  connection,
+  crumbs,
+  onChanged,
+}: {
+  connection: ConnectionItem;
+  crumbs: ComponentChildren;
+  onChanged: () => void;
+}) {
+  const { id, client_id, name, status, vault } = connection;
+  const resource = `app-connection/${client_id}`;
+  const may = useMay({
+    update: ['app_connections:update', resource],
+    delete: ['app_connections:delete', resource],
+    rotate: ['app_connections:rotate', resource],
+    export: ['app_connections:export', resource],
+    revoke: ['app_connections:revoke', resource],
+    // Whoever gets its credentials gets what it may reach.
+    share: ['members:add', `vault/${vault ?? 'example'}`],
+    list: ['app_connections:list', 'app-connection'],
+    federations: ['federations:list', resource],
+  });
+  const [opened, setOpened] = useState<ConnectionChange | null>(null);
+  // Counts what may have made another certificate.
+  const [changes, setChanges] = useState(0);
+  const changed = () => {
+    setChanges(changes + 1);
+    onChanged();
+  };
+  const open = (change: ConnectionChange) => () => setOpened(change);
+  const reach = useLoaded(
+    async (signal) => {
+      if (!may.list) return null;
+      const query = { client_id, limit: SECRETS_SHOWN };
+      return call('GET /app-connections/auto-paths', { query }, { signal });
+    },
+    [client_id, may.list, changes],
+  );
+  const vaults = useLoaded(loadVaultNames, [changes]);
+  const actions = (
+    <>
+      {may.delete ? <Button onClick={open('delete')}>{texts.delete}</Button> : null}
+      {may.update && status === 'active' ? <Button onClick={open('disable')}>{texts.disable}</Button> : null}
+      {may.update && status === 'disabled' ? <Button onClick={open('enable')}>{texts.enable}</Button> : null}
+      {may.update ? <Button onClick={open('edit')}>{texts.edit}</Button> : null}
+      {may.export && may.share ? <Button onClick={open('bundle')}>{texts.bundle}</Button> : null}
+      {may.rotate && may.share ? <Button onClick={open('rotate')}>{texts.rotate}</Button> : null}
+    </>
+  );
+  return (
+    <>
+      <PageHead title={name} crumbs={crumbs} intro={connection.description} actions={actions} />
+      <div class="columns">
+        <div class="stack">
+          <ConnectionUse connection={connection} vaults={vaults.data ?? []} reach={reach.data} />
+          <ConnectionCertificates key={changes} clientId={client_id} mayRevoke={may.revoke} />
+          {may.federations ? <Federations connection={connection} /> : null}
+        </div>
+        <div class="stack">
+          <About connection={connection} />
+          <Reach connection={connection} vaults={vaults.data ?? []} reach={reach} />
+        </div>
+      </div>
+      {opened === null ? null : (
+        <ConnectionChanges
+          key={`${id} ${opened}`}
+          change={opened}
+          connection={connection}
+          onClose={() => setOpened(null)}
+          onChanged={changed}
+        />
+      )}
+    </>
+  );
+}
+
+function About({ connection }: { connection: ConnectionItem }) {
+  const { client_id, ip_allowlist, concurrent_session_limit: limit, concurrent_session_action: action } = connection;
+  const use = useLoaded(async (signal) => ({ uses: await loadLastUses([client_id], signal) }), [client_id]);
+  return (
+    <section class="card">
+      <h2>{texts.about}</h2>
+      <dl class="facts">
+        <dt>{shared.status}</dt>
+        <dd>
+          <ConnectionStatus status={connection.status} />
+        </dd>
+        <dt>{texts.clientId}</dt>
+        <dd class="mono">{client_id}</dd>
+        {use.data === null || use.data.uses === null ? null : (
+          <>
+            <dt>{texts.lastUse}</dt>
+            <dd>
+              <Time at={use.data.uses.get(client_id)} none={connectionsTexts.neverUsed} />
+            </dd>
+          </>
+        )}
+        <dt>{texts.proof}</dt>
+        <dd>
+          <Proof connection={connection} />
+        </dd>
+        <dt>{texts.addresses}</dt>
+        <dd>{ip_allowlist === null ? texts.anywhere : ip_allowlist.join(', ')}</dd>
+        <dt>{texts.sessions}</dt>
+        <dd>
+          {limit === null ? texts.noLimit : `${limit}; ${texts.oneMore} ${connectionsTexts.sessionActions[action]}`}
+        </dd>
+        <dt>{texts.secretMade}</dt>
+        <dd>
+          <Time at={connection.client_secret_made_at} />
+        </dd>
+        {connection.former_client_secret_until === null ? null : (
+          <>
+            <dt>{texts.formerSecret}</dt>
+            <dd>
+              <Time at={connection.former_client_secret_until} />
+            </dd>
+          </>
+        )}
+        <dt>{shared.created}</dt>
+        <dd>
+          <Time at={connection.created_at} />
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+function Reach({
+  connection,
+  vaults,
+  reach,
+}: {
+  connection: ConnectionItem;
+  vaults: readonly VaultName[];
+  reach: Loaded<Reachable>;
+}) {
+  const { vault_ids, allowed_paths, scopes, environment } = connection;
+  const named = vault_ids.flatMap((id) => vaults.find((vault) => vault.id === id) ?? []);
+  const unseen = vault_ids.length - named.length;
+  const isEverything = allowed_paths.length === 1 && allowed_paths[0] === '*';
+  return (
+    <section class="card">
+      <h2>{texts.reach}</h2>
+      <dl class="facts">
+        <dt>{texts.vaults}</dt>
+        <dd>
+          {named.map(({ id, name }) => (
+            <div key={id}>
+              <a href={href('vaults', name)}>{name}</a>
+            </div>
+          ))}
+          {unseen === 0 ? null : <div class="soft">{connectionsTexts.unseenVaults(unseen)}</div>}
+        </dd>
+        <dt>{texts.paths}</dt>
+        <dd class="mono">{isEverything ? connectionsTexts.everyPath : allowed_paths.join(', ')}</dd>
+        <dt>{texts.actions}</dt>
+        <dd>{scopes.map((scope) => texts.scopes[scope] ?? scope).join(', ')}</dd>
+        {environment === null ? null : (
+          <>
+            <dt>{shared.environment}</dt>
+            <dd>
+              <EnvironmentBadge environment={environment} />
+            </dd>
+          </>
+        )}
+      </dl>
+      {reach.data === null ? null : (
+        <>
+          <h3>{texts.secretsBelow}</h3>
+          {reach.data.paths.length === 0 ? <p class="soft">{texts.noSecrets}</p> : null}
+          <ul>
+            {reach.data.paths.map((each) => (
+              <li key={`${each.vault}/${each.secret}`}>
+                <a href={href('vaults', each.vault, 'secret', each.secret)}>{`${each.vault}/${each.secret}`}</a>
+              </li>
+            ))}
+          </ul>
+          {reach.data.next_cursor === null ? null : <p class="soft">{texts.moreSecrets}</p>}
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,200 @@
+import type { RouteOutput } from '@coffer/client';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { waitsForApproval } from '../approval.ts';
+import { useMay } from '../capabilities.ts';
+import { useAction, useLoaded } from '../loading.ts';
+import { href, navigate } from '../router.ts';
+import { keyExamples } from '../texts/key-examples.ts';
+import { keysTexts as texts } from '../texts/keys.ts';
+import { shared } from '../texts/shared.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { Examples } from '../ui/examples.tsx';
+import { TextField } from '../ui/field.tsx';
+import { PageHead } from '../ui/layout.tsx';
+import { Empty, ErrorNote, WhenLoaded } from '../ui/notice.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { TryKey } from './try-key.tsx';
+
+type Key = RouteOutput<'GET /eaas/keys/{name}'>;
+
+export default function EncryptionKey({ name }: { name: string }) {
+  const key = useLoaded(
+    async (signal) => {
+      try {
+        return { found: await call('GET /eaas/keys/{name}', { path: { name } }, { signal }) };
+      } catch (error) {
+        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
+        throw error;
+      }
+    },
+    [name],
+  );
+  const crumbs = <a href={href('keys')}>{texts.title}</a>;
+  return (
+    <WhenLoaded of={key}>
+      {({ found }) =>
+        found === null ? (
+          <>
+            <PageHead title={name} crumbs={crumbs} />
+            <Empty title={texts.gone}>{texts.goneText}</Empty>
+          </>
+        ) : (
+          <Found found={found} crumbs={crumbs} onChanged={key.reload} />
+        )
+      }
+    </WhenLoaded>
+  );
+}
+
+function Found({ found, crumbs, onChanged }: { found: Key; crumbs: ComponentChildren; onChanged: () => void }) {
+  const { name, delete_protection, status } = found;
+  const resource = `eaas/${name}`;
+  const may = useMay({
+    update: ['eaas:update', resource],
+    rotate: ['eaas:rotate', resource],
+    delete: ['eaas:delete', resource],
+    encrypt: ['eaas:encrypt', resource],
+    decrypt: ['eaas:decrypt', resource],
+  });
+  const [opened, setOpened] = useState<'rotate' | 'delete' | null>(null);
+  const protecting = useAction();
+  const protect = async () => {
+    const body = { delete_protection: !delete_protection };
+    await call('PATCH /eaas/keys/{name}', { path: { name }, body });
+    toast(delete_protection ? texts.unprotectedNow(name) : texts.protectedNow(name));
+    onChanged();
+  };
+  const done = () => {
+    setOpened(null);
+    onChanged();
+  };
+  const actions = (
+    <>
+      {may.delete && !delete_protection && status === 'active' ? (
+        <Button onClick={() => setOpened('delete')}>{texts.delete}</Button>
+      ) : null}
+      {may.update ? (
+        <Button isBusy={protecting.isRunning} onClick={() => protecting.run(protect)}>
+          {delete_protection ? texts.unprotect : texts.protect}
+        </Button>
+      ) : null}
+      {may.rotate ? (
+        <Button kind="primary" onClick={() => setOpened('rotate')}>
+          {texts.rotate}
+        </Button>
+      ) : null}
+    </>
+  );
+  return (
+    <>
+      <PageHead title={name} crumbs={crumbs} intro={found.description} actions={actions} />
+      <ErrorNote error={protecting.error} />
+      <div class="row">
+        {delete_protection ? <Badge tone="good">{texts.protected}</Badge> : null}
+        {status === 'pending_approval' ? <Badge tone="warning">{texts.pending}</Badge> : null}
+      </div>
+      <div class="columns">
+        <div class="stack">
+          {may.encrypt || may.decrypt ? <TryKey name={name} mayEncrypt={may.encrypt} mayDecrypt={may.decrypt} /> : null}
+          <section class="card">
+            <h2>{texts.use}</h2>
+            <Examples label={texts.use} examples={keyExamples(location.origin, name)} />
+          </section>
+        </div>
+        <section class="card">
+          <h2>{texts.versions}</h2>
+          <Table
+            caption={texts.versions}
+            rows={[...found.versions].sort((a, b) => b.version - a.version)}
+            keyOf={({ version }) => version}
+            columns={[
+              { title: texts.version, cell: ({ version }) => version },
+              { title: texts.made, cell: ({ created_at }) => <Time at={created_at} /> },
+            ]}
+          />
+        </section>
+      </div>
+      {opened === 'rotate' ? <Rotate name={name} onClose={() => setOpened(null)} onDone={done} /> : null}
+      {opened === 'delete' ? <Delete name={name} onClose={() => setOpened(null)} onDone={done} /> : null}
+    </>
+  );
+}
+
+interface ChangeProps {
+  name: string;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function Rotate({ name, onClose, onDone }: ChangeProps) {
+  const action = useAction();
+  const [reason, setReason] = useState('');
+  const submit = async () => {
+    const body = reason.trim() === '' ? {} : { reason: reason.trim() };
+    const { version } = await call('POST /eaas/keys/{name}/rotate', { path: { name }, body });
+    toast(texts.rotatedTo(version));
+    onDone();
+  };
+  return (
+    <FormDialog
+      title={texts.rotate}
+      action={action}
+      submitText={texts.rotate}
+      onClose={onClose}
+      onSubmit={() => void action.run(submit)}
+    >
+      <p>{texts.rotateText}</p>
+      <TextField
+        field="reason"
+        label={texts.reason}
+        hint={texts.reasonHint}
+        value={reason}
+        onInput={setReason}
+        isFocused
+      />
+    </FormDialog>
+  );
+}
+
+function Delete({ name, onClose, onDone }: ChangeProps) {
+  const action = useAction();
+  const [typed, setTyped] = useState('');
+  const [reason, setReason] = useState('');
+  const submit = async () => {
+    const answer = await call('DELETE /eaas/keys/{name}', { path: { name }, body: { reason } });
+    if (waitsForApproval(answer)) onDone();
+    else {
+      toast(texts.deleted(name));
+      navigate(href('keys'));
+    }
+  };
+  return (
+    <FormDialog
+      title={texts.deleteTitle(name)}
+      action={action}
+      submitText={texts.delete}
+      isDanger
+      isIncomplete={typed !== name}
+      onClose={onClose}
+      onSubmit={() => void action.run(submit)}
+    >
+      <p>{texts.deleteText}</p>
+      <TextField
+        field="reason"
+        label={texts.reason}
+        hint={texts.deleteReasonHint}
+        value={reason}
+        onInput={setReason}
+        isRequired
+        isFocused
+      />
+      <TextField label={shared.typeToConfirm(name)} value={typed} onInput={setTyped} isRequired isMono />
+    </FormDialog>
+  );
+}

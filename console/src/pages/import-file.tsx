@@ -1,0 +1,210 @@
+import type { CofferError, RouteOutput } from '@coffer/client';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { fieldProblems } from '../field-problems.ts';
+import type { GivenFile } from '../given-file.ts';
+import { useAction } from '../loading.ts';
+import { shared } from '../texts/shared.ts';
+import { importTexts as texts } from '../texts/vaults.ts';
+import { Badge, type Tone } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { Select, TextArea, TextField } from '../ui/field.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Table } from '../ui/table.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+const FILE_BYTES_MAX = 1024 * 1024;
+type OnExisting = 'update' | 'skip' | 'fail';
+type Planned = RouteOutput<'POST /v1/vaults/{vault}/import'>;
+type Change = Planned['changes'][number]['change'];
+
+interface Props {
+  vault: { readonly name: string; readonly environment: string };
+  /** What was pasted or dropped onto the page. */
+  given: GivenFile | null;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** Two steps: the service says what the file would change, and then changes it. */
+export default function ImportFile({ vault, given, onClose, onDone }: Props) {
+  const action = useAction();
+  const [text, setText] = useState(typeof given === 'string' ? given : '');
+  const [prefix, setPrefix] = useState('');
+  const [onExisting, setOnExisting] = useState<OnExisting>('update');
+  const [problem, setProblem] = useState<string | null>(null);
+  const [taken, setTaken] = useState<string | null>(null);
+  const [preview, setPreview] = useState<Planned | null>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => selectLine(box.current?.querySelector('textarea'), refusedLine(action.error)), [action.error]);
+  const send = (isDryRun: boolean) =>
+    call('POST /v1/vaults/{vault}/import', {
+      path: { vault: vault.name },
+      body: {
+        dotenv: text,
+        on_existing: onExisting,
+        dry_run: isDryRun,
+        ...(vault.environment === 'production' && { environment: 'production' }),
+        ...(prefix.trim() !== '' && { prefix: prefix.trim() }),
+      },
+    });
+  const take = async (file: File | undefined) => {
+    if (file === undefined) return;
+    setTaken(null);
+    if (file.size > FILE_BYTES_MAX) return setProblem(texts.tooLarge);
+    setProblem(null);
+    setText(await file.text());
+    setTaken(file.name);
+  };
+  useEffect(() => {
+    if (given instanceof File) void take(given);
+  }, []);
+  const submit = async () => {
+    if (preview === null) {
+      setPreview(await send(true));
+      return;
+    }
+    const done = await send(false);
+    toast(texts.done(done.created, done.updated));
+    onDone();
+  };
+  const count = preview === null ? 0 : preview.created + preview.updated;
+  return (
+    <FormDialog
+      title={texts.title}
+      isWide
+      action={action}
+      submitText={preview === null ? texts.preview : texts.apply(count)}
+      isIncomplete={text.trim() === '' || (preview !== null && count === 0)}
+      onClose={onClose}
+      onSubmit={() => void action.run(submit)}
+    >
+      {preview === null ? (
+        <>
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: a file can also be pasted into the field inside */}
+          <div
+            ref={box}
+            onDragOver={(event) => event.preventDefault()}
+            onDrop={(event) => {
+              event.preventDefault();
+              void take(event.dataTransfer?.files[0]);
+            }}
+          >
+            <TextArea
+              field="dotenv"
+              label={texts.text}
+              hint={texts.hint}
+              problem={problem}
+              value={text}
+              onInput={setText}
+              rows={10}
+              isRequired
+              isSecret
+            />
+          </div>
+          <div class="row">
+            <Button onClick={() => chooser.current?.click()}>{texts.choose}</Button>
+            <input
+              ref={chooser}
+              type="file"
+              hidden
+              onChange={(event) => {
+                void take(event.currentTarget.files?.[0]);
+                // The same file can be chosen again after it was changed.
+                event.currentTarget.value = '';
+              }}
+            />
+            <span class="soft" role="status">
+              {taken === null ? null : texts.taken(taken)}
+            </span>
+          </div>
+          <TextField
+            field="prefix"
+            label={texts.prefix}
+            hint={texts.prefixHint}
+            value={prefix}
+            onInput={setPrefix}
+            isMono
+          />
+          <Select
+            field="on_existing"
+            label={texts.existing}
+            hint={texts.existingHints[onExisting]}
+            value={onExisting}
+            onChange={setOnExisting}
+            choices={[
+              ['update', texts.update],
+              ['skip', texts.skip],
+              ['fail', texts.fail],
+            ]}
+          />
+        </>
+      ) : (
+        <Preview preview={preview} onBack={() => setPreview(null)} />
+      )}
+    </FormDialog>
+  );
+}
+
+/** The first line of the file that the service refused, counted from 1. */
+function refusedLine(error: CofferError | null): number | null {
+  const lines = fieldProblems(error).flatMap(({ pointer }) => /^\/body\/dotenv\/line\/(\d+)$/.exec(pointer)?.[1] ?? []);
+  return lines.length === 0 ? null : Math.min(...lines.map(Number));
+}
+
+/** Shows which line is meant. The focus brings the selection into sight, so it is given anew. */
+function selectLine(field: HTMLTextAreaElement | null | undefined, line: number | null): void {
+  if (!field || line === null) return;
+  const lines = field.value.split('\n');
+  const start = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0);
+  field.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+  field.blur();
+  field.focus();
+}
+
+/** What is written comes first. */
+const ORDER: readonly Change[] = ['update', 'create', 'skip', 'unchanged'];
+const TONES: Readonly<Partial<Record<Change, Tone>>> = { create: 'good', update: 'warning' };
+
+function Preview({ preview, onBack }: { preview: Planned; onBack: () => void }) {
+  const { changes, warnings, created, updated, unchanged, skipped } = preview;
+  return (
+    <div class="stack">
+      <p role="status">
+        {created + updated === 0 ? texts.nothing : texts.summary(created, updated, unchanged + skipped)}
+      </p>
+      {warnings.length === 0 ? null : (
+        <Notice kind="warning">
+          <strong>{texts.warnings}</strong>
+          <ul>
+            {warnings.map(({ code, path, line }) => (
+              <li key={`${line} ${code}`}>{texts.warning(line, path, texts.warningTexts[code])}</li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <Table
+        caption={texts.preview}
+        rows={changes.toSorted((a, b) => ORDER.indexOf(a.change) - ORDER.indexOf(b.change))}
+        keyOf={({ path }) => path}
+        columns={[
+          { title: texts.path, cell: ({ path }) => <code>{path}</code> },
+          {
+            title: texts.change,
+            cell: ({ change, version }) => (
+              <>
+                <Badge tone={TONES[change]}>{texts.changes[change]}</Badge>{' '}
+                <span class="soft">{texts.changeTexts[change](version)}</span>
+              </>
+            ),
+          },
+        ]}
+      />
+      <div>
+        <Button onClick={onBack}>{shared.back}</Button>
+      </div>
+    </div>
+  );
+}

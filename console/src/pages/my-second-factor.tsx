@@ -1,0 +1,169 @@
+import type { RouteOutput } from '@coffer/client';
+import { useState } from 'preact/hooks';
+import { call, loadMe } from '../api.ts';
+import { waitsForApproval } from '../approval.ts';
+import { useMay } from '../capabilities.ts';
+import { useAction, useLoaded } from '../loading.ts';
+import { passkeyCount } from '../own-passkeys.ts';
+import { meTexts as texts } from '../texts/me.ts';
+import { Button } from '../ui/button.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { TextField } from '../ui/field.tsx';
+import { ErrorNote, WhenLoaded } from '../ui/notice.tsx';
+import { QrPicture } from '../ui/qr-picture.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { AskTrust } from './ask-trust.tsx';
+import { isNewFactor, OpensFortress, useAreAllNew } from './opens-fortress.tsx';
+
+type Enrolment = RouteOutput<'POST /auth/mfa/totp'>;
+
+/** The list of passkeys knows of one that was just added. */
+const hasPasskey = (loaded: number) => (passkeyCount.value ?? loaded) > 0;
+
+export function SecondFactor() {
+  const may = useMay({
+    enrol: ['mfa:enrol', 'self/mfa'],
+    disable: ['mfa:disable', 'self/mfa'],
+    trust: ['mfa:ask_trust', 'self/mfa'],
+  });
+  const factor = useLoaded((signal) => call('GET /auth/mfa', {}, { signal }), []);
+  const areAllNew = useAreAllNew();
+  const action = useAction();
+  const [enrolment, setEnrolment] = useState<Enrolment | null>(null);
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const [isRemoving, setRemoving] = useState(false);
+  return (
+    <section class="card">
+      <h2>{texts.factor}</h2>
+      <p class="soft">{texts.factorIntro}</p>
+      <WhenLoaded of={factor}>
+        {({ totp, passkeys, recovery_codes_left: left }) =>
+          totp.enrolled && totp.confirmed_at !== null ? (
+            <>
+              <p>
+                {texts.factorSince} <Time at={totp.confirmed_at} />. {texts.codesLeft(left)}
+              </p>
+              <p>
+                <OpensFortress from={totp.opens_fortress_from} />
+              </p>
+              {isNewFactor(totp.opens_fortress_from) && may.trust ? (
+                <AskTrust areAllNew={areAllNew.data ?? false} />
+              ) : null}
+              {may.disable ? (
+                <div>
+                  <Button onClick={() => setRemoving(true)}>{texts.removeFactor}</Button>
+                </div>
+              ) : null}
+            </>
+          ) : may.enrol ? (
+            <>
+              {hasPasskey(passkeys) ? <p>{texts.passkeyCounts}</p> : null}
+              <div>
+                <Button
+                  {...(!hasPasskey(passkeys) && { kind: 'primary' as const })}
+                  isBusy={action.isRunning}
+                  onClick={() => void action.run(async () => setEnrolment(await call('POST /auth/mfa/totp', {})))}
+                >
+                  {texts.addFactor}
+                </Button>
+              </div>
+            </>
+          ) : null
+        }
+      </WhenLoaded>
+      <ErrorNote error={action.error} />
+      {enrolment === null ? null : (
+        <Enrol
+          enrolment={enrolment}
+          onClose={() => setEnrolment(null)}
+          onDone={(made) => {
+            setEnrolment(null);
+            setCodes(made);
+            factor.reload();
+          }}
+        />
+      )}
+      {codes === null ? null : (
+        <ShownOnce
+          title={texts.codesTitle}
+          label={texts.codesLabel}
+          value={codes.join('\n')}
+          isList
+          fileName={texts.codesFile}
+          onClose={() => setCodes(null)}
+        >
+          <p>{texts.codesText}</p>
+        </ShownOnce>
+      )}
+      {isRemoving ? (
+        <Confirm
+          title={texts.removeFactor}
+          submitText={texts.removeFactor}
+          onClose={() => setRemoving(false)}
+          work={async () => {
+            const answer = await call('DELETE /auth/mfa/totp', {});
+            if (!waitsForApproval(answer)) toast(texts.factorRemoved);
+            setRemoving(false);
+            factor.reload();
+          }}
+        >
+          {texts.removeFactorText}
+        </Confirm>
+      ) : null}
+    </section>
+  );
+}
+
+function Enrol({
+  enrolment: { secret, otpauth_uri: address },
+  onClose,
+  onDone,
+}: {
+  enrolment: Enrolment;
+  onClose: () => void;
+  onDone: (codes: readonly string[]) => void;
+}) {
+  const action = useAction();
+  const [otp, setOtp] = useState('');
+  const submit = async () => {
+    const { recovery_codes: codes } = await call('POST /auth/mfa/totp/confirm', { body: { otp: otp.trim() } });
+    toast(texts.factorAdded);
+    onDone(codes);
+    await loadMe();
+  };
+  return (
+    <FormDialog
+      title={texts.addTitle}
+      action={action}
+      submitText={texts.confirm}
+      onClose={onClose}
+      onSubmit={() => void action.run(submit)}
+    >
+      <p>{texts.scan}</p>
+      <QrPicture text={address} label={texts.picture} />
+      <div class="field">
+        <span class="label">{texts.key}</span>
+        <div class="value">
+          <output class="value-text" aria-label={texts.key}>
+            {secret}
+          </output>
+        </div>
+      </div>
+      <a href={address}>{texts.openApp}</a>
+      <TextField
+        field="otp"
+        label={texts.code}
+        value={otp}
+        onInput={setOtp}
+        autocomplete="one-time-code"
+        maxLength={6}
+        isRequired
+        isFocused
+        isMono
+      />
+    </FormDialog>
+  );
+}

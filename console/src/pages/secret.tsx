@@ -1,0 +1,285 @@
+import { CofferError } from '@coffer/client';
+import { useState } from 'preact/hooks';
+import { call, coffer } from '../api.ts';
+import { cancelled } from '../asked.ts';
+import { useMay } from '../capabilities.ts';
+import { lazyPart } from '../lazy-part.tsx';
+import { useLoaded } from '../loading.ts';
+import { href } from '../router.ts';
+import { secretTexts as texts } from '../texts/secret.ts';
+import { shared } from '../texts/shared.ts';
+import { vaultsTexts, vaultTexts } from '../texts/vaults.ts';
+import { Badge, EnvironmentBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { TextField } from '../ui/field.tsx';
+import { PageHead } from '../ui/layout.tsx';
+import { Empty, Notice, WhenLoaded } from '../ui/notice.tsx';
+import { SecretValue } from '../ui/secret-value.tsx';
+import { Time } from '../ui/time.tsx';
+import { DeleteSecret, DescribeSecret, EditSecret } from './secret-changes.tsx';
+import { SecretReaders, SecretReads, SecretRisk, VaultReaders } from './secret-insight.tsx';
+import { mayBeScheduled, RotateSecret, ScheduleRotation } from './secret-rotation.tsx';
+import { SecretVersions } from './secret-versions.tsx';
+
+const FortressHelp = lazyPart(() => import('./fortress-help.tsx'));
+
+export type Opened = 'edit' | 'rotate' | 'delete' | 'describe' | 'schedule';
+export type SecretSummary = NonNullable<Awaited<ReturnType<typeof findSecret>>['secret']>;
+
+export default function SecretPage({ vault, path }: { vault: string; path: string }) {
+  const found = useLoaded((signal) => findSecret(vault, path, signal), [vault, path]);
+  const crumbs = (
+    <>
+      <a href={href('vaults')}>{vaultsTexts.title}</a> / <a href={href('vaults', vault)}>{vault}</a>
+    </>
+  );
+  return (
+    <WhenLoaded of={found}>
+      {({ secret, isZeroKnowledge }) =>
+        secret === null ? (
+          <>
+            <PageHead title={path} crumbs={crumbs} />
+            <Empty title={texts.gone}>{texts.goneText}</Empty>
+          </>
+        ) : (
+          <Secret
+            key={secret.id}
+            vault={vault}
+            secret={secret}
+            isZeroKnowledge={isZeroKnowledge}
+            crumbs={crumbs}
+            onChanged={found.reload}
+          />
+        )
+      }
+    </WhenLoaded>
+  );
+}
+
+/** From the list of the vault, because reading the secret itself would count as a read of its value. */
+async function findSecret(vault: string, path: string, signal: AbortSignal) {
+  const [{ secrets }, detail] = await Promise.all([
+    call('GET /v1/vaults/{vault}/secrets', { path: { vault }, query: { prefix: path, limit: 100 } }, { signal }),
+    call('GET /v1/vaults/{vault}', { path: { vault } }, { signal }),
+  ]);
+  return { secret: secrets.find((each) => each.path === path) ?? null, isZeroKnowledge: detail.is_zero_knowledge };
+}
+
+function Secret({
+  vault,
+  secret,
+  isZeroKnowledge,
+  crumbs,
+  onChanged,
+}: {
+  vault: string;
+  secret: SecretSummary;
+  isZeroKnowledge: boolean;
+  crumbs: preact.ComponentChildren;
+  onChanged: () => void;
+}) {
+  const { path } = secret;
+  const resource = `vault/${vault}/${path}`;
+  const may = useMay({
+    read: ['secrets:read', resource],
+    update: ['secrets:update', resource],
+    rotate: ['secrets:rotate', resource],
+    delete: ['secrets:delete', resource],
+    rollback: ['secrets:rollback', resource],
+    audit: ['audit:read', 'audit'],
+    members: ['members:list', `vault/${vault}`],
+    whoCan: ['policies:simulate', 'policy'],
+    risk: ['secrets:read_metadata', resource],
+  });
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [passphrase, setPassphrase] = useState<string | null>(null);
+  const [isRefused, setRefused] = useState(false);
+  const [ownReads, setOwnReads] = useState(0);
+  const wasRead = () => setOwnReads((count) => count + 1);
+  const close = () => setOpened(null);
+  const changed = () => {
+    close();
+    onChanged();
+  };
+  const load = async () => {
+    if (isZeroKnowledge) return coffer().open(vault, path, { passphrase: passphrase ?? '' });
+    try {
+      const { value } = await call(
+        'GET /v1/vaults/{vault}/secrets/{path}',
+        { path: { vault, path } },
+        { needsOldFactor: secret.protection === 'fortress' },
+      );
+      setRefused(false);
+      wasRead();
+      return value;
+    } catch (error) {
+      const isForProof = error instanceof CofferError && error.code === 'MFA_REQUIRED' && !cancelled.has(error);
+      setRefused(secret.protection === 'fortress' && isForProof);
+      throw error;
+    }
+  };
+  const actions = (
+    <>
+      {may.delete ? <Button onClick={() => setOpened('delete')}>{texts.delete}</Button> : null}
+      {may.rotate && !isZeroKnowledge ? <Button onClick={() => setOpened('rotate')}>{texts.rotate}</Button> : null}
+      {may.update ? (
+        <Button kind="primary" onClick={() => setOpened('edit')}>
+          {texts.edit}
+        </Button>
+      ) : null}
+    </>
+  );
+  const changes = { vault, secret, onClose: close, onDone: changed };
+  return (
+    <>
+      <PageHead title={path} crumbs={crumbs} actions={actions} />
+      <div class="columns">
+        <div class="stack">
+          {may.read ? (
+            <section class="card">
+              <h2>{texts.value}</h2>
+              {isZeroKnowledge ? <Notice>{texts.sealedNote}</Notice> : null}
+              {secret.protection === 'fortress' && !isRefused ? <p class="soft">{texts.fortressNote}</p> : null}
+              {isZeroKnowledge && passphrase === null ? (
+                <Passphrase onChosen={setPassphrase} />
+              ) : (
+                <SecretValue key={secret.version} load={load} label={texts.valueOf(path)} isExplained={isRefused} />
+              )}
+              {isRefused ? <FortressHelp /> : null}
+            </section>
+          ) : null}
+          <SecretVersions
+            vault={vault}
+            secret={secret}
+            mayRead={may.read && !isZeroKnowledge}
+            mayRollback={may.rollback && !isZeroKnowledge}
+            onRead={wasRead}
+            onChanged={onChanged}
+          />
+          {may.audit ? <SecretReads vault={vault} path={path} ownReads={ownReads} /> : null}
+        </div>
+        <div class="stack">
+          <About
+            secret={secret}
+            mayUpdate={may.update}
+            onDescribe={() => setOpened('describe')}
+            onSchedule={isZeroKnowledge || !mayBeScheduled(secret) ? null : () => setOpened('schedule')}
+          />
+          <SecretRisk vault={vault} path={path} version={secret.version} />
+          {may.whoCan ? <SecretReaders vault={vault} path={path} /> : null}
+          {may.members && !may.whoCan ? <VaultReaders vault={vault} /> : null}
+        </div>
+      </div>
+      {opened === 'edit' ? (
+        <EditSecret
+          {...changes}
+          passphrase={isZeroKnowledge ? (passphrase ?? '') : null}
+          load={may.read && !(isZeroKnowledge && passphrase === null) ? load : null}
+        />
+      ) : null}
+      {opened === 'rotate' ? <RotateSecret {...changes} /> : null}
+      {opened === 'delete' ? <DeleteSecret {...changes} /> : null}
+      {opened === 'describe' ? <DescribeSecret {...changes} /> : null}
+      {opened === 'schedule' ? <ScheduleRotation {...changes} /> : null}
+    </>
+  );
+}
+
+function Passphrase({ onChosen }: { onChosen: (passphrase: string) => void }) {
+  const [text, setText] = useState('');
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChosen(text);
+      }}
+    >
+      <TextField
+        label={texts.passphrase}
+        hint={texts.passphraseHint}
+        type="password"
+        value={text}
+        onInput={setText}
+        isRequired
+      />
+      <div>
+        <Button type="submit">{texts.open}</Button>
+      </div>
+    </form>
+  );
+}
+
+function About({
+  secret,
+  mayUpdate,
+  onDescribe,
+  onSchedule,
+}: {
+  secret: SecretSummary;
+  mayUpdate: boolean;
+  onDescribe: () => void;
+  /** Null where the service cannot make values. */
+  onSchedule: (() => void) | null;
+}) {
+  const { metadata } = secret;
+  return (
+    <section class="card">
+      <div class="row between">
+        <h2>{texts.about}</h2>
+        {mayUpdate ? (
+          <Button kind="quiet" isSmall onClick={onDescribe}>
+            {texts.metadata}
+          </Button>
+        ) : null}
+      </div>
+      {metadata?.description ? <p>{metadata.description}</p> : null}
+      <dl class="facts">
+        <dt>{texts.version}</dt>
+        <dd>{secret.version}</dd>
+        <dt>{texts.type}</dt>
+        <dd>{vaultTexts.types[secret.type] ?? secret.type}</dd>
+        <dt>{shared.environment}</dt>
+        <dd>
+          <EnvironmentBadge environment={secret.environment} />
+        </dd>
+        <dt>{texts.protection}</dt>
+        <dd>{texts.protections[secret.protection] ?? secret.protection}</dd>
+        <dt>{texts.owner}</dt>
+        <dd>{metadata?.owner ?? '–'}</dd>
+        <dt>{texts.tags}</dt>
+        <dd class="row">
+          {(metadata?.tags ?? []).length === 0 ? '–' : null}
+          {(metadata?.tags ?? []).map((tag) => (
+            <Badge key={tag}>{tag}</Badge>
+          ))}
+        </dd>
+        <dt>{texts.lastRotated}</dt>
+        <dd>
+          <Time at={secret.rotated_at} none={shared.never} />
+        </dd>
+        <dt>{texts.automatic}</dt>
+        <dd>
+          {secret.next_rotation === null
+            ? texts.automaticOff
+            : secret.rotation === null
+              ? texts.automaticOn
+              : texts.automaticEvery(secret.rotation.interval_days)}{' '}
+          {mayUpdate && onSchedule !== null ? (
+            <Button kind="quiet" isSmall onClick={onSchedule}>
+              {secret.next_rotation === null ? texts.schedule : texts.rescheduleTitle}
+            </Button>
+          ) : null}
+        </dd>
+        <dt>{texts.rotation}</dt>
+        <dd>
+          <Time at={secret.next_rotation} none={shared.never} />
+        </dd>
+        <dt>{shared.updated}</dt>
+        <dd>
+          <Time at={secret.updated_at} />
+        </dd>
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { useAction } from '../loading.ts';
+import { shared } from '../texts/shared.ts';
+import { FormDialog } from './dialog.tsx';
+import { TextField } from './field.tsx';
+
+/** Asks before something is done that cannot be undone by one click. With `typed`, its name has to be typed first. */
+export function Confirm({
+  title,
+  children,
+  submitText,
+  typed,
+  isDanger = true,
+  work,
+  onClose,
+}: {
+  title: string;
+  children: ComponentChildren;
+  submitText: string;
+  typed?: string;
+  isDanger?: boolean;
+  work: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const action = useAction();
+  const [text, setText] = useState('');
+  return (
+    <FormDialog
+      title={title}
+      action={action}
+      submitText={submitText}
+      isDanger={isDanger}
+      isIncomplete={typed !== undefined && text !== typed}
+      onClose={onClose}
+      onSubmit={() => void action.run(work)}
+    >
+      <p>{children}</p>
+      {typed === undefined ? null : (
+        <TextField label={shared.typeToConfirm(typed)} value={text} onInput={setText} isRequired isFocused isMono />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,82 @@
+import type { CofferError } from '@coffer/client';
+import type { ComponentChildren } from 'preact';
+import { fieldProblems, messageOf, sentenceOf } from '../field-problems.ts';
+import type { Loaded } from '../loading.ts';
+import { problemTexts } from '../texts/problems.ts';
+import { shared } from '../texts/shared.ts';
+import { Button } from './button.tsx';
+import { useProblemsWithoutField } from './form.tsx';
+
+type Kind = 'good' | 'warning' | 'danger';
+
+export function Notice({ kind, children }: { kind?: Kind; children: ComponentChildren }) {
+  return <div class={kind === undefined ? 'note' : `note ${kind}`}>{children}</div>;
+}
+
+/** What went wrong, what to do, and, unless something was only typed wrong, the id under which the operator finds the request. What a field of the form shows is not repeated. */
+export function ErrorNote({ error, retry }: { error: CofferError | null; retry?: (() => void) | undefined }) {
+  const rest = useProblemsWithoutField(error);
+  if (error === null) return null;
+  const isMarked = rest.length < fieldProblems(error).length;
+  const isAboutFields = isMarked || rest.length > 0;
+  return (
+    <div class="note danger" role="alert">
+      <div>{isAboutFields ? (isMarked ? problemTexts.marked : problemTexts.notAccepted) : messageOf(error)}</div>
+      {rest.length === 0 ? null : (
+        <ul>
+          {rest.map((problem) => (
+            <li key={sentenceOf(problem)}>{sentenceOf(problem)}</li>
+          ))}
+        </ul>
+      )}
+      {error.requestId === null ? null : (
+        <div class="request">
+          {shared.requestId} <code>{error.requestId}</code>
+        </div>
+      )}
+      {retry === undefined ? null : (
+        <div>
+          <Button isSmall onClick={retry}>
+            {shared.retry}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** An empty list says what the thing is for and how to get the first one. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  action?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children ? <p class="soft">{children}</p> : null}
+      {action}
+    </div>
+  );
+}
+
+/** Shows what was loaded, or that it is loading, or why it cannot be shown. */
+export function WhenLoaded<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
+  if (of.data === null && of.error === null) {
+    return (
+      <p class="loading" role="status">
+        {shared.loading}
+      </p>
+    );
+  }
+  return (
+    <>
+      <ErrorNote error={of.error} retry={of.reload} />
+      {of.data === null ? null : children(of.data)}
+    </>
+  );
+}
