@@ -12,6 +12,7 @@ import { newPostgresDatabase, query } from './support/postgres.ts';
 import { killService, spawnService } from './support/process.ts';
 import { behindItsBack } from './support/rows.ts';
 import { type Answer, call, onBothDatabases, type Service, startService } from './support/service.ts';
+import { until } from './support/until.ts';
 import { auditOf } from './support/vaults.ts';
 
 interface Fault {
@@ -203,11 +204,7 @@ onBothDatabases('an audit log whose entries wait for each other', (kind) => {
       );
       const held = { name: 'held', environment: 'staging' };
       const unanswered = assert.rejects(call(killed.url, 'POST', '/v1/vaults', { token, body: held }));
-      const deadline = performance.now() + 20_000;
-      while (!(await isHeld(databaseUrl))) {
-        assert.ok(performance.now() < deadline, 'the change was not held');
-        await sleep(20);
-      }
+      await until('the change was not held', () => isHeld(databaseUrl));
       await ok(call(killed.url, 'GET', '/v1/groups', { token }));
       await killService(killed);
       await unanswered;

@@ -26,6 +26,10 @@ const UNAUTHENTICATED: Record<string, string> = {
   login_failures: 'slows down guessing; the password is still asked for',
   device_codes:
     'who confirmed a command line is sealed, bound to its code; a forged row or state confirms nothing, and an old one ends within minutes',
+  sso_logouts:
+    'remembers logout tokens that were used, within minutes; one that is sent again is still signed by the provider, and can only end sessions',
+  answered_challenges:
+    'remembers challenges that were answered; one that is answered again needs a response that somebody else saw, within five minutes',
   outgoing_mail: 'the message is sealed, bound to its row; a forged time delays or repeats it',
   signups: 'the sign-up and the digest of its token are sealed, bound to the address; a changed row verifies nothing',
   billing_events:
@@ -57,6 +61,7 @@ const UNAUTHENTICATED: Record<string, string> = {
   anomaly_model_votes: 'compares models of detection; decides nothing',
   connection_uses: 'when a connection was last used, to find unused ones; the connection itself is not in it',
   webhook_deliveries: 'says what is told to the receiver of a webhook, whose address and secret are in its own row',
+  user_activity: 'when people were last seen, which is shown and decides nothing',
   hourly_counts: 'statistics of the audit log, which decide about nobody’s access',
   rollup_progress: 'how far the log is counted; a forged row makes the statistics wrong, not the log',
   secret_risks: 'says how risky secrets are; decides nothing, and the next run computes it anew',

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import { DECLARATIONS } from '../server/src/declarations.ts';
 import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
 import {
@@ -11,11 +10,13 @@ import {
   holdClock,
   invalid,
   ok,
+  openSession,
   type Person,
   refused,
   tryLogIn,
 } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { beginTotp, codeOf } from './support/totp.ts';
 
 /** One test for each fault that was found in a product of this kind and that Coffer could share. */
 onBothDatabases('faults of other products', (database) => {
@@ -151,7 +152,8 @@ onBothDatabases('faults of other products', (database) => {
       const tried = attempt({ ...person, password: 'a wrong guess' }, more);
       await holdClock(service, refused(tried, 401, 'LOGIN_DENIED'));
     }
-    for (const more of spellings) await refused(attempt(person, more), 429, 'RATE_LIMIT_EXCEEDED');
+    const blocked = spellings.map((more) => refused(attempt(person, more), 429, 'RATE_LIMIT_EXCEEDED'));
+    await holdClock(service, Promise.all(blocked));
     for (const email of [` ${person.email}`, `${person.email} `, `${person.email}\t`, `${name}\u00a0@${domain}`]) {
       await invalid(attempt(person, { email }), '/body/email');
     }
@@ -218,10 +220,16 @@ onBothDatabases('faults of other products', (database) => {
       [
         // They ask for a sign-in at the provider of a tenant, or for a code that somebody confirms who is logged in.
         'beginSsoSignIn',
+        'beginBrowserSignIn',
+        'finishBrowserSignIn',
         'finishSsoSignIn',
+        // It asks for a token that the provider signed.
+        'backchannelLogout',
         'startDeviceLogin',
         'pollDeviceLogin',
         'login',
+        'passkeyLoginOptions',
+        'passkeyLogin',
         'acceptInvite',
         'exchangeFederatedToken',
         'workloadLogin',
@@ -253,9 +261,9 @@ onBothDatabases('faults of other products', (database) => {
 
   test('an error after authentication yields no token', async () => {
     const person = await addPerson(service);
-    const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);
-    const otp = new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
-    await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body: { otp } }));
+    const otp = codeOf(service, await beginTotp(service, person.id));
+    const confirm = { token: await openSession(service, person.id), body: { otp } };
+    await ok(service.call('POST', '/auth/mfa/totp/confirm', confirm));
     const sessions = async () => (await ok(service.call('GET', `/auth/tokens?user_id=${person.id}`))).tokens.length;
     const before = await sessions();
     const refusals = [await attempt(person), await attempt(person, { otp }), await attempt(person, { otp: 'abcdef' })];

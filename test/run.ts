@@ -4,6 +4,8 @@ import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { prepareConsole } from '../server/src/features/console/console-files.ts';
+import { createLogger } from '../server/src/kernel/observability/log.ts';
 import { bundle } from './bundle.ts';
 import { isOverHttp, SUITES, WHOLE_SUITE, weightOf } from './suites.ts';
 import { BUNDLE_VARIABLE } from './support/bundled.ts';
@@ -28,6 +30,7 @@ const { values: options, positionals } = parseArgs({
     operate: { type: 'boolean' },
     ha: { type: 'boolean' },
     deploy: { type: 'boolean' },
+    console: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },
@@ -106,6 +109,7 @@ if (postgres !== null) {
   await bundle(workFolder);
   process.env[BUNDLE_VARIABLE] = workFolder;
   await prepareMigratedDatabase(postgres.url);
+  await prepareConsole(createLogger({ level: 'warn', format: 'json' }));
   process.env[POSTGRES_VARIABLE] = postgres.url;
 }
 const counts = { passed: 0, failed: 0, skipped: 0 };

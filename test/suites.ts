@@ -30,6 +30,23 @@ const LONG = [
   'test/ha/',
   'test/operate/',
   'test/deploy/',
+  // Of the console, `npm test` has what crosses pages: sessions, attacks, roles, budgets, secrets, sign-on and passkeys.
+  ...[
+    'account',
+    'environments',
+    'examples',
+    'find',
+    'forms',
+    'machines',
+    'operations',
+    'organization',
+    'people',
+    'performance',
+    'policies',
+  ].map((name) => `test/console/${name}.test`),
+  'test/console/vault-members.test',
+  'test/console/vault-values.test',
+  'test/console/watch.test',
   ...SLOW,
 ];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
@@ -74,7 +91,8 @@ export const SUITES: readonly (Suite & {
     | 'regions'
     | 'ha'
     | 'operate'
-    | 'deploy';
+    | 'deploy'
+    | 'console';
 })[] = [
   {
     name: 'quick',
@@ -120,6 +138,14 @@ export const SUITES: readonly (Suite & {
   { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
   { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
   { name: 'operate', has: isAmong(['test/operate/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
+  {
+    name: 'console',
+    has: isAmong(['test/console/', 'cli/src/scripts.test']),
+    env: { COFFER_TEST_CLIENTS: 'all' },
+    fileMinutes: 15,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
   { name: 'deploy', has: isAmong(['test/deploy/']), env: {}, fileMinutes: 60, needsPostgres: true, isOnDisk: false },
   {
     name: 'cluster',

@@ -9,6 +9,7 @@ import { freePort } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver } from './support/siem-receivers.ts';
 import { testAuthority } from './support/test-authority.ts';
+import { until } from './support/until.ts';
 import { addSecret, addVault, runJobs, runPurges, secretUrl } from './support/vaults.ts';
 
 const BACKEND_ROTATION = { interval_days: 30, backend: { kind: 'postgres_role' } };
@@ -46,11 +47,7 @@ onBothDatabases('events', (database) => {
   async function nextOf(event: string, act: () => Promise<unknown>): Promise<Answer['body']> {
     const before = sent(event).length;
     await act();
-    const deadline = performance.now() + 30_000;
-    while (sent(event).length === before) {
-      assert.ok(performance.now() < deadline, `no ${event} arrives`);
-      await sleep(50);
-    }
+    await until(`no ${event} arrives`, () => sent(event).length > before);
     assert.equal(sent(event).length, before + 1);
     const told = sent(event).at(-1);
     assert.equal(told.tenant, tenant.id);

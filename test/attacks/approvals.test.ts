@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { PENDING_BY_REQUESTER_MAX } from '../../server/src/features/approvals/approval-queue.ts';
 import { HOUR_MS } from '../../server/src/kernel/platform/clock.ts';
-import { confirmFactor } from '../support/factories.ts';
 import {
   addColleague,
   addPerson,
@@ -14,11 +13,13 @@ import {
   invalid,
   logIn,
   ok,
+  openSession,
   refused,
   type Tenant,
   uniqueName,
 } from '../support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
+import { addTotp } from '../support/totp.ts';
 import { addVault, runJobs } from '../support/vaults.ts';
 
 const documentOf = (action: string, resource: string) => ({
@@ -319,11 +320,12 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
     test('filling the queue with requests that differ in a header', async () => {
       const tenant = await addTenant(service);
       const member = await addPerson(service, { tenant });
-      await confirmFactor(service, member);
+      await addTotp(service, member.id);
+      const session = await openSession(service, member.id, { isFactorShown: true });
       const ids = new Set<string>();
       for (let i = 0; i < 30; i++) {
         const headers = { 'if-match': `"v${i + 1}"`, 'x-anything': String(i) };
-        ids.add((await ok(as(member.token, 'DELETE', '/auth/mfa/totp', undefined, headers), 202)).approval_id);
+        ids.add((await ok(as(session, 'DELETE', '/auth/mfa/totp', undefined, headers), 202)).approval_id);
       }
       assert.equal(ids.size, 1);
     });

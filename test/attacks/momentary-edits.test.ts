@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
 import { newId } from '../../server/src/kernel/platform/ids.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addPerson, addTenant, ok, type Tenant, tryLogIn } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { addTotp } from '../support/totp.ts';
 import { addPolicy, addSecret, addVault, auditOf } from '../support/vaults.ts';
 
 /** Whoever writes to the database, and puts everything back a moment later, must not gain by it, or must leave something to find. */
@@ -108,17 +108,14 @@ onBothDatabases('rows that are edited for a moment', (kind) => {
 
   test('do not make a spent recovery code good again without a trace', async () => {
     const person = await addPerson(service, { tenant });
-    const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);
-    const totp = new OTPAuth.TOTP({ secret: OTPAuth.Secret.fromBase32(secret) });
-    const body = { otp: totp.generate({ timestamp: service.clock.now() }) };
-    const { recovery_codes } = await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body }));
+    const { recoveryCodes } = await addTotp(service, person.id);
     const before = await attacker.rows('user_recovery_codes', { user_id: person.id });
-    assert.equal((await tryLogIn(service, person, { otp: recovery_codes[0] })).status, 200);
+    assert.equal((await tryLogIn(service, person, { otp: recoveryCodes[0] })).status, 200);
     const left = (await attacker.rows('user_recovery_codes', { user_id: person.id })).map(hashOf);
     const [spent] = before.filter((row) => !left.includes(hashOf(row)));
     assert.deepEqual(await problemsIn('user_recovery_codes'), []);
     await attacker.insert('user_recovery_codes', spent as Row);
-    await tryLogIn(service, person, { otp: recovery_codes[0] });
+    await tryLogIn(service, person, { otp: recoveryCodes[0] });
     assert.deepEqual(await problemsIn('user_recovery_codes'), ['replaced']);
   });
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import { DAY_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
 import {
   addColleague,
@@ -17,6 +16,7 @@ import {
   uniqueName,
 } from '../support/people.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { addTotp } from '../support/totp.ts';
 import { secretUrl } from '../support/vaults.ts';
 
 const STEP_MS = 30 * SECOND_MS;
@@ -50,9 +50,7 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
     return { tenant, vault, honest, stolen: tenant.owner };
   };
   const enrol = async (person: Person) => {
-    const { secret } = await ok(as(person.token, 'POST', '/auth/mfa/totp'), 201);
-    const code = () => new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
-    await ok(as(person.token, 'POST', '/auth/mfa/totp/confirm', { otp: code() }));
+    const { code } = await addTotp(service, person.id);
     return async () => {
       service.clock.advance(STEP_MS);
       return logIn(service, person, { otp: code() });
@@ -111,9 +109,15 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       assert.equal(asked.status, 202, asked.text);
       assert.ok(!asked.text.includes('Svc_'));
       const { request } = await ok(as(honest.token, 'GET', `/approvals/${asked.body.approval_id}`));
-      assert.deepEqual(request.differences, [
-        { what: 'vaults it reaches', before: null, after: [{ name: plain, environment: 'production' }] },
-      ]);
+      const [reached, limits] = request.differences;
+      assert.deepEqual(reached, {
+        what: 'vaults it reaches',
+        before: null,
+        after: [{ name: plain, environment: 'production' }],
+      });
+      assert.equal(limits.what, 'its limits');
+      const { mtls_required, allowed_paths, ip_allowlist } = limits.after;
+      assert.deepEqual([mtls_required, allowed_paths, ip_allowlist], [false, ['*'], null]);
       const done = await approve(service, asked.body.approval_id, honest.token);
       assert.equal(done.body.status, 'completed', done.text);
       assert.ok(!done.text.includes('Svc_') && !done.text.includes('PRIVATE KEY'));
@@ -204,7 +208,7 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       service.clock.advance(DAY_MS);
       const session = await first();
       await ok(as(session, 'GET', secretUrl(there.vault, 'gold')));
-      await approved(service, as(puppet.token, 'DELETE', '/auth/mfa/totp'), there.honest.token);
+      await approved(service, as(session, 'DELETE', '/auth/mfa/totp'), there.honest.token);
       await refused(as(session, 'GET', secretUrl(there.vault, 'gold')), 403, 'MFA_REQUIRED');
       await enrol(puppet);
       await refused(as(session, 'GET', secretUrl(there.vault, 'gold')), 403, 'MFA_REQUIRED');

@@ -5,7 +5,7 @@ import { CLIENT_SECRET } from '../../server/src/features/app-connections/client-
 import { FAILED_AUTH_LIMIT_PER_ADDRESS } from '../../server/src/kernel/limits/rate-classes.ts';
 import { MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import { addConnection, clientHeaders } from '../support/machines.ts';
-import { addPerson, addTenant, addToken, logIn, ok, refused } from '../support/people.ts';
+import { addPerson, addTenant, addToken, holdClock, logIn, ok, refused } from '../support/people.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addVault } from '../support/vaults.ts';
 
@@ -26,7 +26,8 @@ onBothDatabases('who guesses credentials behind a shared address', (database) =>
   /** The whole limit is used up within one minute of the service's clock. */
   async function guessFrom(address: string, guess: (i: number) => string): Promise<number[]> {
     service.clock.advance(MINUTE_MS);
-    const answers = await Promise.all(Array.from({ length: GUESSES }, (_, i) => me(address, guess(i))));
+    const guesses = Promise.all(Array.from({ length: GUESSES }, (_, i) => me(address, guess(i))));
+    const answers = await holdClock(service, guesses);
     return answers.map(({ status }) => status);
   }
 

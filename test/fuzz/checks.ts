@@ -111,7 +111,7 @@ function problemsOfForm(answer: Answer): string[] {
   const passes = status === 429 || (status === 503 && codeOf(answer) !== 'COPILOT_DISABLED');
   if (passes && !/^\d+$/.test(String(headers['retry-after']))) problems.push('no Retry-After');
   if (headers['x-content-type-options'] !== 'nosniff') problems.push('no X-Content-Type-Options');
-  if (status >= 400 && text !== '') {
+  if (status >= 400 && text !== '' && !isScimError(answer)) {
     const { error } = Object(json) as { error?: Record<string, unknown> };
     if (typeof error?.['code'] !== 'string' || typeof error['message'] !== 'string') problems.push('no error body');
     else if (error['request_id'] !== requestId) problems.push('the error has another request id');
@@ -122,7 +122,7 @@ function problemsOfForm(answer: Answer): string[] {
 function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBent: boolean): string[] {
   const { answer, caller, sent } = exchange;
   const { status } = answer;
-  if (isBent && NO_ROUTE.get(status) === codeOf(answer)) return [];
+  if (isBent && (NO_ROUTE.get(status) === codeOf(answer) || (NO_ROUTE.has(status) && isScimError(answer)))) return [];
   if (isBent && sent.method === 'HEAD') return status < 500 ? [] : [`HEAD answered ${status}`];
   if (isBent && sent.method === 'OPTIONS') return status === 204 ? [] : [`OPTIONS answered ${status}`];
   if (isBent && [414, 431].includes(status)) return [];
@@ -135,7 +135,7 @@ function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBen
   const types = operation.types.get(status) ?? [];
   const told = String(answer.headers['content-type'] ?? '');
   // Where the query chooses the type, the schema is that of JSON.
-  if (check !== null && (types.length === 1 || told.startsWith('application/json'))) {
+  if (check !== null && (types.length === 1 || /^application\/(scim\+)?json/.test(told))) {
     if (!check.Check(answer.json)) {
       const [first] = check.Errors(answer.json)[1].filter(({ keyword }) => keyword !== 'boolean');
       const where = `${first?.instancePath} ${first?.message}`;
@@ -145,6 +145,12 @@ function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBen
   if (types.length > 0 && !types.some((type) => told.startsWith(type)))
     problems.push(`${operation.id} answered with type ${told}`);
   return problems;
+}
+
+/** The errors of SCIM have a form of their own. */
+function isScimError({ status, json }: Answer): boolean {
+  const { schemas, status: told } = Object(json) as { schemas?: unknown; status?: unknown };
+  return told === String(status) && String(schemas) === 'urn:ietf:params:scim:api:messages:2.0:Error';
 }
 
 export function codeOf({ json }: Answer): string {

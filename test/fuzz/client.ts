@@ -95,6 +95,6 @@ export class Client {
 
 function answerOf(status: number, headers: Answer['headers'], bytes: Buffer): Answer {
   const text = bytes.toString('utf8');
-  const isJson = String(headers['content-type'] ?? '').startsWith('application/json');
+  const isJson = /^application\/(scim\+)?json/.test(String(headers['content-type'] ?? ''));
   return { status, headers, bytes, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
 }

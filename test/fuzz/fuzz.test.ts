@@ -51,6 +51,7 @@ describe('the fuzzer itself', () => {
       federation: secret,
       workload: secret,
       certificate: ({ vault, client_id }) => `/app-connections/fetch/${client_id}/${vault}/db/main`,
+      scim: () => '/scim/v2/Users',
       cluster: ({ cluster_id }) => `/clusters/${cluster_id}/desired-state`,
       bound_certificate: ({ vault }) => `/eso/secrets/by-name?vault=${vault}&name=db%2Fmain`,
     };

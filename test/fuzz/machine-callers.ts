@@ -17,6 +17,7 @@ import { clusterCallers } from './cluster-callers.ts';
 import { bearer, boundTo, type Credential, type Header, misfits, type Prover, proofOf } from './credentials.ts';
 import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
+import { scimCallers } from './scim-callers.ts';
 
 /** Where machines are at home, and who else is there. */
 export interface ChangeHooks {
@@ -55,6 +56,7 @@ export async function machineCallers(around: ChangeHooks): Promise<MachineCaller
   const issuer = await OutsideIssuer.start();
   const prover = { service, key, origin: service.url };
   const clusters = await clusterCallers(around);
+  const providers = await scimCallers(around);
   const all: Caller[] = [
     machine(around, plain, 'a machine for one vault', 'connection', () => headersOf(plain)),
     // Where a certificate says nothing, it neither adds to a token nor takes from it.
@@ -66,10 +68,15 @@ export async function machineCallers(around: ChangeHooks): Promise<MachineCaller
     ...(await workloadCallers(around, workload, method, prover)),
     ...(await pipelineCallers(around, issuer, { plain: pipeline, bound: boundPipeline }, key)),
     ...clusters.all,
+    ...providers.all,
   ];
   const machines = [plain, certified, proving, workload, pipeline, boundPipeline];
   const guarded = machines.flatMap((one) => [one.client_id, one.name, ...(one['vault_ids'] as string[])]);
-  return { all, protected: [...guarded, ...clusters.protected, method, FEDERATION], close: () => issuer.close() };
+  return {
+    all,
+    protected: [...guarded, ...clusters.protected, ...providers.protected, method, FEDERATION],
+    close: () => issuer.close(),
+  };
 }
 
 function machine(

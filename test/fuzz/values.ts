@@ -9,7 +9,7 @@ const SECRET_FIELDS = new Set(['value', 'password', 'new_password', 'plaintext',
 
 /** Fields that mostly get something new: always, and where something is made. */
 const ALWAYS_NEW = ['description', 'to_path', 'value', 'reason'];
-const NEW_IN_THE_MAKING = ['name', 'email', 'path', 'owner_email', 'key_name'];
+const NEW_IN_THE_MAKING = ['name', 'email', 'path', 'owner_email', 'key_name', 'userName', 'displayName'];
 
 export function isNew(field: string, isMaking: boolean): boolean {
   return ALWAYS_NEW.includes(field) || (isMaking && NEW_IN_THE_MAKING.includes(field));
@@ -35,6 +35,7 @@ const MEANINGS: Record<string, readonly (string | number | boolean | object)[]> 
   document: ['hEShATgioFkBAA=='],
   nonce: ['bm9uY2U='],
   otp: ['123456'],
+  op: ['add', 'replace', 'Remove'],
   type: ['generic', 'password', 'api_key', 'token', 'json', 'ssh_key', 'database'],
 };
 
@@ -140,7 +141,7 @@ export class Values {
 
   #name(field: string): string {
     const mark = nameMark(this.#side, this.#random.text(MARK_LETTERS, 7));
-    if (field.endsWith('email')) return `${mark}@example.com`;
+    if (field.endsWith('email') || field === 'userName') return `${mark}@example.com`;
     if (field === 'path' || field === 'to_path') return this.#random.chance(0.5) ? mark : `db/${mark}/main`;
     return mark;
   }

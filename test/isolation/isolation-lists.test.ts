@@ -7,10 +7,10 @@ import type { Context } from '../../server/src/kernel/request/context.ts';
 import { type EndpointDeclaration, NONE } from '../../server/src/kernel/request/declaration.ts';
 import { boundCursor, listAsked, placeOfCursor } from '../../server/src/kernel/request/list-cursor.ts';
 import { encodeCursor } from '../../server/src/kernel/storage/cursor.ts';
-import { INPUTS, type Input, nameOf } from '../support/endpoint-inputs.ts';
+import { INPUTS, type Input, nameOf, TAKES_PROOF } from '../support/endpoint-inputs.ts';
 import { identifiersOf, type Neighbours, type Side, send, senderOf, startNeighbours } from '../support/isolation.ts';
 import { addToList, BETWEEN_REGIONS, LISTS, ownInput, rowsIn, withQuery } from '../support/lists.ts';
-import { allPages, approve, invalid, ok, refused, uniqueName } from '../support/people.ts';
+import { allPages, approve, invalid, ok, openSession, refused, uniqueName } from '../support/people.ts';
 import { queriesDuring } from '../support/queries.ts';
 import { asTheService } from '../support/rows.ts';
 import { type Answer, onBothDatabases, type Service } from '../support/service.ts';
@@ -286,7 +286,7 @@ onBothDatabases('isolation of lists', (database) => {
 
   describe('the Idempotency-Key of another is not theirs to repeat', () => {
     // No token shows the second factor that this takes, so there is no answer of it that could be repeated.
-    const WITH_A_FACTOR = ['trustMfa'];
+    const WITH_A_FACTOR = ['trustMfa', 'rotateScimToken', 'deleteSsoLink'];
     const CHANGES = DECLARATIONS.filter(
       ({ effect, credentials, name, noun }) =>
         effect === 'change' &&
@@ -299,9 +299,12 @@ onBothDatabases('isolation of lists', (database) => {
       test(nameOf(declaration), async () => {
         const input = await ownInput(declaration, ours);
         const key = { 'idempotency-key': uniqueName('key') };
-        const first = await send(service, declaration, input, neighbours.owner.token, key);
+        const owners = TAKES_PROOF.has(declaration.name)
+          ? await openSession(service, neighbours.owner.id, { isFactorShown: true })
+          : neighbours.owner.token;
+        const first = await send(service, declaration, input, owners, key);
         assert.ok(first.status < 300, first.text);
-        const again = await send(service, declaration, input, neighbours.owner.token, key);
+        const again = await send(service, declaration, input, owners, key);
         assert.equal(again.headers.get('idempotency-replayed'), 'true', 'the owner’s own repetition');
         assert.equal(again.text, first.text);
         for (const token of [theirs.token, neighbours.member.token]) {

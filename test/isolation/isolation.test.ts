@@ -50,6 +50,7 @@ const PLAIN = new Set(
       'version',
       'format',
       'resolve',
+      'permit',
       'from',
       'to',
       'decision',
@@ -62,6 +63,7 @@ const PLAIN = new Set(
       'plan',
       'rate_limits',
       'require_mfa',
+      'break_glass',
       'invite',
       'environment',
       'encryption',
@@ -79,7 +81,9 @@ const PLAIN = new Set(
       'ip_allowlist',
       'scope.actions',
     ],
-    ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv'],
+    // What an authenticator answered is looked up by what it signed; what people call it finds nothing.
+    ['enrolPasskey.response', 'stepUp.response', 'enrolPasskey.name', 'renamePasskey.name'],
+    ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv', 'look_ups'],
     // How a machine proves who it is, and what it may do where it may do anything.
     [
       'dpop_jkt',
@@ -117,7 +121,7 @@ const PLAIN = new Set(
     ],
     ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
-    ['simulatePolicy.resource', 'listAudit.resource'],
+    ['simulatePolicy.resource', 'whoCan.resource', 'listAudit.resource'],
     ['listEndpointAccounts.host', 'listEndpointAccounts.username', 'key_type'],
     // Where the log or an event is sent, and which of the tenant's own entries and events are.
     ['endpoint', 'credentials', 'ca_pem', 'filter', 'createExporter.name', 'updateExporter.name'],
@@ -136,6 +140,18 @@ const PLAIN = new Set(
       'required',
     ],
     ['role_mapping', 'role_mapping{}', 'group_mapping', 'group_mapping{}', 'default_role'],
+    // What a provider sent for a sign-in that this browser began; and one's own address. Both have their own tests.
+    [
+      'confirmSsoLink.code',
+      'confirmSsoLink.state',
+      'confirmSsoLink.iss',
+      'confirmSsoLink.redirect_uri',
+      'changePassword.email',
+    ],
+    // How somebody is called, and whether only their own requests are listed.
+    ['updateMe.name', 'listApprovals.requester'],
+    // The role that somebody gets in a vault.
+    ['vaults.role'],
     // The code of a command line, which belongs to no tenant yet.
     ['approveDeviceLogin.user_code', 'approveDeviceLogin.approve'],
     // The id of a request; that it finds nothing in another tenant has its own test.
@@ -146,6 +162,16 @@ const PLAIN = new Set(
     ['quotas', 'requests_per_minute', 'mail_notices'],
     // A document instead of a policy's name, and what is said to the assistant, which finds nothing by itself.
     ['policy.version', 'policy.statement', 'messages', 'language', 'prompt'],
+    // What is only decided about; whether it exists is never looked at.
+    ['readCapabilities.checks.action', 'readCapabilities.checks.resource', 'readCapabilities.checks.environment'],
+    // Values that are compared with what the caller may list, which has its own tests.
+    ['findKnownValues.values'],
+    // How far ahead is looked.
+    ['listDueSecrets.within_days'],
+    // What a provider says about its own people and groups; that it finds and adds no others has its own tests.
+    ['schemas', 'userName', 'externalId', 'active', 'displayName', 'emails', 'members'],
+    ['createScimUser.name', 'replaceScimUser.name', 'Operations.op', 'Operations.path', 'Operations.value'],
+    ['attributes', 'excludedAttributes', 'startIndex', 'count', 'subject_claim'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
     ['verifyAttestation.nonce', 'verifyAttestation.expected'],
   ].flat(),
@@ -174,6 +200,7 @@ const FREE = new Set([
   'moveSecret body.to_path',
   'copySecret body.to_path',
   'listSecrets query.prefix',
+  'findSecrets query.path',
   'aggregateSecrets query.prefix',
   'searchSecrets body.prefix',
   'exportSecrets query.prefix',
@@ -209,6 +236,7 @@ const CREDENTIALS_OF: Record<MachineCallerKind, readonly CredentialKind[]> = {
   federation: ['federation'],
   workload: ['workload'],
   cluster: ['cluster'],
+  scim: ['scim'],
 };
 const acceptsAny = ({ credentials }: EndpointDeclaration, kinds: readonly CredentialKind[]) =>
   kinds.some((kind) => credentials.includes(kind));
@@ -352,7 +380,8 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
     send: sendingAs(token),
     isInside: true,
     // An approval that one may not see does not exist; everything else is refused before that is asked.
-    refusals: ({ noun }) => (noun === 'approvals' ? [404] : [403]),
+    // What is under `self` is everybody's own, and what is somebody else's is not there.
+    refusals: ({ noun, resource }) => (noun === 'approvals' || resource.startsWith('self/') ? [404] : [403]),
     own: async () => null,
     knows: [],
     triesSpellings: false,
@@ -387,7 +416,7 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
       send: (_, input) => machineCallers[kind].call(declaration.method, pathOf(declaration, input), input.body),
       isInside: false,
       // What is outside the vaults of a connection is refused before it is looked for.
-      refusals: () => [403, 404, 409, 422],
+      refusals: ({ format }) => [403, 404, 409, format === undefined ? 422 : 400],
       own: async () => null,
       knows: [],
       triesSpellings: false,
@@ -420,8 +449,8 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
       target = await look();
     }
     for (const [name, text] of Object.entries(input.params ?? {})) {
-      // One of three plans, which belong to the installation.
-      if (declaration.name === 'putPlan') continue;
+      // One of three plans, or a document of SCIM, which belong to the installation.
+      if (['putPlan', 'readScimSchema', 'readScimResourceType'].includes(declaration.name)) continue;
       const isNamed = target.references.some(({ field }) => field === `params.${name}`);
       assert.ok(isNamed, `{${name}} names nothing that the tenant has: ${text}`);
     }

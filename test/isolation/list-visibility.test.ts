@@ -18,6 +18,7 @@ const LISTS_OF_THINGS = LISTS.flatMap((list) => {
 
 /** What policies call an item of which that is decided only once it is loaded. */
 const LOADED: Record<string, (item: string, params: Input['params']) => string> = {
+  readEnvironment: (id) => `environment/${id}`,
   readAnomaly: (id) => `anomaly/${id}`,
   readToken: (id) => `self/tokens/${id}`,
   readVault: (name) => `vault/${name}`,

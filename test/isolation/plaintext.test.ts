@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import * as OTPAuth from 'otpauth';
 import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
 import { readAll } from '../support/load.ts';
 import { addPerson, ok, tryLogIn } from '../support/people.ts';
 import { newPostgresDatabase, query } from '../support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
+import { addTotp } from '../support/totp.ts';
 import { addSecret, addVault, runJobs, secretUrl } from '../support/vaults.ts';
 
 /** A value that must appear nowhere. No part of it is found anywhere by chance, nor changed by any encoding of text. */
@@ -144,17 +144,16 @@ async function useEverywhere(service: Service): Promise<void> {
   await ok(send('POST', secretUrl(vault, 'json', 'move'), { to_vault: other, to_path: 'moved' }));
   for (const path of ['copied', 'moved']) await reads(path, other);
   await ok(send('GET', '/vaults/collisions'));
+  assert.ok((await ok(send('POST', '/v1/secrets/known', { values: [MARKER] }))).known.length > 0);
   await ok(send('DELETE', secretUrl(vault, 'password')));
   await fortress(service, vault);
 }
 
 async function fortress(service: Service, vault: string): Promise<void> {
   const person = await addPerson(service, { role: 'admin' });
-  const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);
-  const otp = () => new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
-  await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body: { otp: otp() } }));
+  const { code } = await addTotp(service, person.id);
   service.clock.advance(DAY_MS);
-  const { token } = await ok(tryLogIn(service, person, { otp: otp() }));
+  const { token } = await ok(tryLogIn(service, person, { otp: code() }));
   await addSecret(service, vault, 'gold', { protection: 'fortress', value: MARKER }, token);
   await ok(service.call('PUT', secretUrl(vault, 'gold'), { token, body: { value: `${MARKER}!` } }));
   await ok(service.call('GET', secretUrl(vault, 'gold'), { token }));

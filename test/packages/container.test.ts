@@ -20,7 +20,7 @@ const only = (name: string) => {
 describe('the container file', () => {
   test('uses the Node that is pinned, in every stage', () => {
     const { version } = readJson('server/src/kernel/platform/node-binaries.json');
-    assert.equal(stages.length, 2);
+    assert.equal(stages.length, 3);
     for (const { image } of stages) assert.equal(image, `node:${version}-slim`);
   });
 
@@ -63,9 +63,9 @@ describe('the container file', () => {
     const sent = sentFiles(ROOT);
     assert.ok(sent.includes('server/src/main.ts') && sent.includes('docs/guide/README.md'));
     const allowed =
-      /^(\.npmrc|package(-lock)?\.json|LICENSE|(docs|server|client|cli)\/.*|(agent|test\/clients)\/package\.json|deploy\/container\/healthcheck\.js)$/;
+      /^(\.npmrc|package(-lock)?\.json|LICENSE|(docs|server|client|cli|console)\/.*|(agent|test\/clients)\/package\.json|deploy\/container\/healthcheck\.js)$/;
     assert.deepEqual(
-      sent.filter((file) => !allowed.test(file) || /\.test\.ts$|testdata|node_modules/.test(file)),
+      sent.filter((file) => !allowed.test(file) || /\.test\.ts$|testdata|node_modules|console\/dist/.test(file)),
       [],
     );
     for (const file of ['data/root.key', 'deploy/compose/secrets/root-passphrase', '.git/config', 'x.env', '.env']) {

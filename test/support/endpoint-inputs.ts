@@ -4,21 +4,17 @@ import { ANOMALY_INPUTS } from './anomaly-inputs.ts';
 import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
 import { COPILOT_INPUTS } from './copilot-inputs.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
+import { ENVIRONMENT_INPUTS, MORE_ENVIRONMENT_INPUTS } from './environment-inputs.ts';
 import {
   ASKED,
-  bindSome,
-  confirmFactor,
   DOCUMENT,
   deleteSecondFactor,
-  enrol,
   invitedPerson,
+  memberOfVaults,
   namedGroup,
-  nameOfSomeEnvironment,
   ownersToken,
-  readSome,
   seenApproval,
   someApproval,
-  someEnvironment,
   someGroup,
   someMember,
   somePolicy,
@@ -33,12 +29,15 @@ import {
 } from './factories.ts';
 import { FLEET_INPUTS } from './fleet-inputs.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
+import { PASSKEY_INPUTS } from './passkey-inputs.ts';
 import { approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
 import { RISK_INPUTS } from './risk-inputs.ts';
 import { SAAS_INPUTS } from './saas-inputs.ts';
+import { SCIM_INPUTS } from './scim-inputs.ts';
 import type { Service } from './service.ts';
 import { SIGN_ON_INPUTS } from './sign-on-inputs.ts';
+import { addTotp, beginTotp, codeOf } from './totp.ts';
 import { WATCH_INPUTS } from './watch-inputs.ts';
 
 /** Where inputs are made: in the tenant of the owner, by whoever `service` calls as. */
@@ -77,10 +76,19 @@ export function pathOf(declaration: EndpointDeclaration, input: Input, pattern =
   return query === undefined ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
+/** What adds or removes a factor of one's own: it takes a session that was just opened, and in which a factor was shown if there is one. */
+export const TAKES_PROOF: ReadonlySet<string> = new Set([
+  'enrolTotp',
+  'confirmTotp',
+  'disableTotp',
+  'resetMfa',
+  'deletePasskey',
+]);
+
 /** Somebody's second factor, just enrolled. */
 const someFactor: MakeInput = async ({ service, owner }) => {
   await deleteSecondFactor(service, owner.id);
-  await confirmFactor(service, owner);
+  await addTotp(service, owner.id);
   return { params: { user_id: owner.id } };
 };
 
@@ -100,6 +108,9 @@ export const INPUTS: Record<string, MakeInput> = {
   ...FLEET_INPUTS,
   ...SAAS_INPUTS,
   ...SIGN_ON_INPUTS,
+  ...PASSKEY_INPUTS,
+  ...SCIM_INPUTS,
+  ...ENVIRONMENT_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
     await deleteSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
@@ -121,16 +132,17 @@ export const INPUTS: Record<string, MakeInput> = {
   'POST /auth/mfa/totp/confirm': async ({ service }, { isKnown, person }) => {
     await deleteSecondFactor(service, person.id);
     if (!isKnown) return { body: { otp: '123456' } };
-    return { body: { otp: await enrol(service, person) } };
+    return { body: { otp: codeOf(service, await beginTotp(service, person.id)) } };
   },
   'DELETE /auth/mfa/totp': async ({ service }, { isKnown, person }) => {
     await deleteSecondFactor(service, person.id);
-    if (isKnown) await confirmFactor(service, person);
+    if (isKnown) await addTotp(service, person.id);
     return {};
   },
   'POST /v1/users': async () => ({ body: { email: `${uniqueName('user')}@example.com` } }),
   'POST /v1/users/{user_id}/invite': async (world) => ({ params: { user_id: (await invitedPerson(world)).id } }),
   'GET /v1/users/{user_id}': someUser,
+  'GET /v1/users/{user_id}/vaults': memberOfVaults,
   'PATCH /v1/users/{user_id}': async (world) => ({ ...(await someUser(world)), body: { name: 'Changed' } }),
   'DELETE /v1/users/{user_id}': someUser,
   'DELETE /v1/users/{user_id}/mfa': someFactor,
@@ -158,6 +170,7 @@ export const INPUTS: Record<string, MakeInput> = {
   },
   'POST /v1/policies': async () => ({ body: { name: uniqueName('policy'), document: DOCUMENT } }),
   'POST /v1/policies/simulate': async () => ({ body: { document: DOCUMENT, action: 'audit:read', resource: 'audit' } }),
+  'POST /v1/policies/who-can': async () => ({ body: { action: 'audit:read', resource: 'audit' } }),
   'GET /v1/policies/{name}': somePolicy,
   'PUT /v1/policies/{name}': async (world) => ({ ...(await somePolicy(world)), body: { document: DOCUMENT } }),
   'DELETE /v1/policies/{name}': somePolicy,
@@ -236,6 +249,19 @@ export const INPUTS: Record<string, MakeInput> = {
     ...(await someSecretsVault(world)),
     body: { query: 'something' },
   }),
+  'GET /v1/secrets': async (world) => {
+    await someSecretsVault(world);
+    return { query: { path: 'some/' } };
+  },
+  'GET /v1/secrets/due': async (world) => {
+    const { vault } = (await someVault(world)).params;
+    for (const path of [uniqueName('due/one'), uniqueName('due/two')]) {
+      const body = { path, type: 'password', value: 'something secret', rotation: { interval_days: 1 } };
+      await ok(world.service.call('POST', `/v1/vaults/${vault}/secrets`, { body }), 201);
+    }
+    return { query: { kind: 'rotation' } };
+  },
+  'POST /v1/secrets/known': async () => ({ body: { values: ['a value found in a file'] } }),
   'POST /v1/vaults/{vault}/tokenize': async (world) => ({ ...(await someVault(world)), body: { value: '4111' } }),
   'POST /v1/vaults/{vault}/detokenize': async (world) => {
     const made = await someVault(world);
@@ -251,32 +277,13 @@ export const INPUTS: Record<string, MakeInput> = {
   'GET /approvals/{approval_id}': someApproval,
   'POST /approvals/{approval_id}/approve': async (world) => seenApproval(world, await someApproval(world)),
   'POST /approvals/{approval_id}/reject': async (world) => ({ ...(await someApproval(world)), body: {} }),
-  'POST /environments': async () => ({ body: { name: uniqueName('environment') } }),
-  'GET /environments/{environment_id}': someEnvironment,
-  'PUT /environments/{environment_id}': async (world) => ({
-    ...(await someEnvironment(world)),
-    body: { name: uniqueName('environment') },
-  }),
-  'DELETE /environments/{environment_id}': someEnvironment,
-  'GET /environments/{environment_id}/secrets': async (world) => {
-    const { params } = await someEnvironment(world);
-    for (const key_name of ['SOME_KEY', 'SOME_OTHER_KEY']) await bindSome(world, params.environment_id, key_name);
-    return { params };
-  },
-  'POST /environments/{environment_id}/secrets': async (world) => ({
-    ...(await someEnvironment(world)),
-    body: { secret_id: (await readSome(world)).secret_id, key_name: 'SOME_KEY' },
-  }),
-  'DELETE /environments/{environment_id}/secrets/{secret_id}': async (world) => {
-    const { params } = await someEnvironment(world);
-    const { secret_id } = await bindSome(world, params.environment_id);
-    return { params: { ...params, secret_id: String(secret_id) } };
-  },
-  'GET /environments/{environment_id}/compose': someEnvironment,
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
   'GET /pki/{tenant_id}/ca.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /pki/{tenant_id}/crl.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /pki/{tenant_id}/crl.der': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'POST /auth/capabilities': async () => ({ body: { checks: [{ action: 'vaults:list', resource: 'vault/ours' }] } }),
+  'GET /console/script/{file}': async () => ({ params: { file: 'main-5XK2M7QP.js' } }),
+  'GET /console/style/{file}': async () => ({ params: { file: 'style-7RN4T2WB.css' } }),
   'GET /docs/{page}': async () => ({ params: { page: 'vaults' } }),
   'GET /docs/guide/{page}': async () => ({ params: { page: 'first-hour' } }),
   'PATCH /v1/tenant/settings': async () => ({ body: {} }),
@@ -312,11 +319,18 @@ const REGION_OPERATION = {
 
 /** The same once more, where an endpoint takes something in another way or names something else: each must be as well guarded. */
 export const MORE_INPUTS: Record<string, MakeInput[]> = {
+  ...MORE_ENVIRONMENT_INPUTS,
   'GET /auth/tokens': [async ({ owner }) => ({ query: { user_id: owner.id } })],
   'POST /auth/tokens': [
     async (world) => {
       const { vault } = (await someVault(world)).params;
       return { body: { name: 'for one vault', scope: { vaults: [vault] } } };
+    },
+  ],
+  'POST /v1/users': [
+    async (world) => {
+      const { vault } = (await someVault(world)).params;
+      return { body: { email: `${uniqueName('user')}@example.com`, vaults: [{ vault, role: 'reader' }] } };
     },
   ],
   'POST /v1/policies/simulate': [
@@ -343,6 +357,7 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
     async (world) => ({ ...(await someVault(world)), body: { group: (await namedGroup(world)).id, role: 'reader' } }),
     async (world) => ({ ...(await someVault(world)), body: { group: (await namedGroup(world)).name, role: 'reader' } }),
   ],
+  'GET /v1/secrets': [async (world) => ({ query: { path: (await someSecret(world)).params.path } })],
   'GET /v1/vaults/{vault}/secrets': [underPrefix],
   'GET /v1/vaults/{vault}/aggregate': [underPrefix],
   'GET /v1/vaults/{vault}/export': [underPrefix],
@@ -376,43 +391,6 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
   'GET /approvals/{approval_id}': [someVaultDeletion],
   'POST /approvals/{approval_id}/approve': [async (world) => seenApproval(world, await someVaultDeletion(world))],
   'POST /approvals/{approval_id}/reject': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
-  'POST /environments': [
-    async (world) => {
-      const { environment_id } = (await someEnvironment(world)).params;
-      return { body: { name: uniqueName('environment'), parent_id: Number(environment_id) } };
-    },
-    async (world) => ({ body: { name: uniqueName('environment'), parent: await nameOfSomeEnvironment(world) } }),
-  ],
-  'PUT /environments/{environment_id}': [
-    async (world) => {
-      const parent_id = Number((await someEnvironment(world)).params.environment_id);
-      return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent_id } };
-    },
-    async (world) => {
-      const parent = await nameOfSomeEnvironment(world);
-      return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent } };
-    },
-  ],
-  'POST /environments/{environment_id}/secrets': [
-    async (world) => ({
-      ...(await someEnvironment(world)),
-      body: { secret_id: (await readSome(world)).id, key_name: 'SOME_KEY' },
-    }),
-  ],
-  'DELETE /environments/{environment_id}/secrets/{secret_id}': [
-    async (world) => {
-      const { params } = await someEnvironment(world);
-      const { id } = await bindSome(world, params.environment_id);
-      return { params: { ...params, secret_id: id } };
-    },
-  ],
-  'GET /environments/{environment_id}/compose': [
-    async (world) => {
-      const { params } = await someEnvironment(world);
-      await bindSome(world, params.environment_id);
-      return { params, query: { resolve: 'true' } };
-    },
-  ],
   'GET /v1/audit': [
     async (world) => ({ query: { vault: (await someVault(world)).params.vault } }),
     async ({ owner }) => ({ query: { actor: owner.id } }),

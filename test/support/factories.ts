@@ -1,7 +1,6 @@
-import * as OTPAuth from 'otpauth';
-import { RECOVERY_CODES, TOTP } from '../../server/src/features/mfa/index.ts';
+import { PASSKEYS, RECOVERY_CODES, TOTP } from '../../server/src/features/mfa/index.ts';
 import type { World } from './endpoint-inputs.ts';
-import { addToken, ok, type Person, uniqueName } from './people.ts';
+import { addToken, ok, uniqueName } from './people.ts';
 import { asTheService } from './rows.ts';
 import type { Answer, Service } from './service.ts';
 
@@ -105,17 +104,6 @@ export async function seenApproval({ service }: World, made: { params: { approva
   return { ...made, body: { digest: String(digest) } };
 }
 
-/** Begins an enrolment; answers the code that confirms it. */
-export async function enrol(service: Service, { token }: Person): Promise<string> {
-  const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token }), 201);
-  return new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
-}
-
-export async function confirmFactor(service: Service, person: Person): Promise<void> {
-  const body = { otp: await enrol(service, person) };
-  await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body }));
-}
-
 export async function readSome(world: World): Promise<{ id: string; secret_id: number }> {
   const { vault, path } = (await someSecret(world)).params;
   return ok(world.service.call('GET', `/v1/vaults/${vault}/secrets/${path}`));
@@ -153,6 +141,16 @@ export async function someUser({ service }: World) {
   return { params: { user_id: String((await ok(service.call('POST', '/v1/users', { body }), 201)).id) } };
 }
 
+/** Two vaults, so that the list has a second page. */
+export async function memberOfVaults(world: World) {
+  const vaults = [(await someVault(world)).params.vault, (await someVault(world)).params.vault];
+  const body = {
+    email: `${uniqueName('user')}@example.com`,
+    vaults: vaults.map((vault) => ({ vault, role: 'reader' })),
+  };
+  return { params: { user_id: String((await ok(world.service.call('POST', '/v1/users', { body }), 201)).id) } };
+}
+
 export async function someGroup({ service }: World) {
   const body = { name: uniqueName('group') };
   return { params: { group_id: String((await ok(service.call('POST', '/v1/groups', { body }), 201)).id) } };
@@ -163,5 +161,6 @@ export async function deleteSecondFactor(service: Service, userId: string): Prom
   await asTheService(service.app.kernel.database, async (tx) => {
     await TOTP.deleteWhere(tx, (eb) => eb('user_id', '=', userId));
     await RECOVERY_CODES.deleteWhere(tx, (eb) => eb('user_id', '=', userId));
+    await PASSKEYS.deleteWhere(tx, (eb) => eb('user_id', '=', userId));
   });
 }

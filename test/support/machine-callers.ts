@@ -5,11 +5,12 @@ import { exchange, logInWith, OUTSIDE_ENV } from './external-logins.ts';
 import { addCluster, callAsCluster } from './fleet.ts';
 import { clientHeaders, type DpopKey, type Machine, newDpopKey, proofBy, tlsAgent, tlsCall } from './machines.ts';
 import { approved, ok, uniqueName } from './people.ts';
+import { idpOf } from './scim-inputs.ts';
 import type { Answer } from './service.ts';
 import { POLICY_VERSION } from './vaults.ts';
 
-/** How a machine says who it is: `certificate` without client headers, `dpop` with headers, a certificate and a proof, `cluster` by its token. */
-export const MACHINE_CALLERS = ['headers', 'certificate', 'dpop', 'federation', 'workload', 'cluster'] as const;
+/** How a machine says who it is: `certificate` without client headers, `dpop` with headers, a certificate and a proof, `cluster` and `scim` by their tokens. */
+export const MACHINE_CALLERS = ['headers', 'certificate', 'dpop', 'federation', 'workload', 'cluster', 'scim'] as const;
 export type MachineCallerKind = (typeof MACHINE_CALLERS)[number];
 
 export interface MachineCaller {
@@ -59,6 +60,7 @@ export async function makeMachineCallers(world: World): Promise<MachineCallers> 
     federation: await withFederation(world, await connect(), issuer),
     workload: await withWorkload(world, await connect()),
     cluster: await withClusterToken(world),
+    scim: await withScimToken(world),
     close: () => issuer.close(),
   };
 }
@@ -68,6 +70,14 @@ async function withClusterToken({ service }: World): Promise<MachineCaller> {
   return {
     own: { cluster_id: cluster.id },
     call: (method, path, body) => callAsCluster(service, cluster, method, path, { body }),
+  };
+}
+
+async function withScimToken(world: World): Promise<MachineCaller> {
+  const { token } = await idpOf(world);
+  return {
+    own: {},
+    call: (method, path, body) => world.service.call(method, path, { token, ...(body !== undefined && { body }) }),
   };
 }
 

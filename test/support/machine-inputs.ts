@@ -25,6 +25,12 @@ export const MACHINE_INPUTS: Record<string, MakeInput> = {
   'PATCH /v1/app-connections/{connection}': async (world) => ({ ...(await named(world)), body: { description: 'x' } }),
   'DELETE /v1/app-connections/{connection}': named,
   'POST /v1/app-connections/{connection}/rotate': async (world) => ({ ...(await named(world)), body: {} }),
+  'GET /v1/app-connections/{connection}/certificates': async (world) => {
+    const { params } = await named(world);
+    const path = `/v1/app-connections/${params.connection}/rotate`;
+    await ok(world.service.call('POST', path, { body: { certificate: true, overlap_seconds: 60 } }));
+    return { params };
+  },
   'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': async (world) => {
     const { client_id, certificate } = await someConnection(world);
     const serial = new X509Certificate(String(certificate)).serialNumber.toLowerCase();

@@ -15,6 +15,9 @@ export class OidcIssuer {
   /** Who is signed in at the provider, with what it says about them. */
   account: { sub: string } & Record<string, unknown> = { sub: 'nobody' };
   readonly #redirectUris: string[] = [];
+  #logOut: (sub: string) => Promise<unknown> = async () => undefined;
+  /** Where it tells the service of a logout. */
+  #logoutUri: string | null = null;
   #serve: RequestListener = (_, response) => response.writeHead(503).end();
   #rotations = 0;
 
@@ -51,9 +54,11 @@ export class OidcIssuer {
         ...(this.#redirectUris.length === 0 ? [] : [this.#personClient()]),
       ],
       scopes: ['openid', 'email', 'profile'],
-      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups', 'oid'] },
       findAccount: (_, sub) => ({ accountId: sub, claims: async () => ({ ...this.account, sub }) as never }),
       interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+      // By default it reaches no service on this machine.
+      fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as object),
       cookies: { keys: ['a key of a test'] },
       // Whoever signs in agrees to everything.
       loadExistingGrant: async ({ oidc }) => {
@@ -68,6 +73,7 @@ export class OidcIssuer {
       },
       features: {
         clientCredentials: { enabled: true },
+        backchannelLogout: { enabled: true },
         devInteractions: { enabled: false },
         resourceIndicators: {
           enabled: true,
@@ -83,6 +89,13 @@ export class OidcIssuer {
       extraTokenClaims: async () => this.claims as never,
     };
     const provider = new Provider(this.url, configuration);
+    const redirectUris = [...this.#redirectUris];
+    provider.Client.prototype.redirectUriAllowed = (uri) => redirectUris.some((base) => uri.startsWith(base));
+    this.#logOut = async (sub) => {
+      const client: unknown = await provider.Client.find('coffer');
+      // Its types leave this method out.
+      await (client as { backchannelLogout(sub: string): Promise<unknown> }).backchannelLogout(sub);
+    };
     const serve = provider.callback();
     this.#serve = (request, response) => {
       if (request.url?.startsWith('/interaction/') !== true) return serve(request, response);
@@ -99,13 +112,21 @@ export class OidcIssuer {
       redirect_uris: [...this.#redirectUris],
       grant_types: ['authorization_code'],
       response_types: ['code' as const],
+      ...(this.#logoutUri !== null && { backchannel_logout_uri: this.#logoutUri }),
     };
   }
 
-  /** Registers the service as a client with this address. */
-  async register(redirectUri: string): Promise<void> {
-    this.#redirectUris.push(redirectUri);
+  /** Registers the service as a client, with the redirect addresses of all its providers, as if each had been entered. */
+  async register(serviceUrl: string): Promise<void> {
+    this.#redirectUris.push(`${serviceUrl}/auth/sso/callback/`);
     await this.rotate();
+  }
+
+  /** Tells the service at this address that the person has signed out, as it does when they end their session. It throws if it is refused. */
+  async logOut(sub: string, logoutUri: string): Promise<void> {
+    this.#logoutUri = logoutUri;
+    await this.rotate();
+    await this.#logOut(sub);
   }
 
   /** What the browser of `account` does at the provider: it follows redirects until one leaves the provider, and returns that address. */

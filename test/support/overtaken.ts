@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -8,6 +10,7 @@ import type { Answer, Service } from './service.ts';
 import { until } from './until.ts';
 
 const WAITING_MAX_MS = 60_000;
+const REQUEST_BEGINS = 'http.server.request.start';
 
 /** A row that the change needs, and what overtakes it does not. */
 export interface NeededRow {
@@ -45,13 +48,16 @@ async function inTurn(service: Service, change: () => Promise<Answer>, overtake:
   }
 }
 
-/** Sends a request, and goes on when it has asked for its transaction. */
+/** Sends a request, and goes on when it has asked for its transaction. Those that the jobs of the service ask for meanwhile do not count. */
 async function queued(database: Database, send: () => Promise<Answer>): Promise<() => Promise<Answer>> {
   const { promise: isQueued, resolve: tell } = Promise.withResolvers<boolean>();
+  const inRequest = new AsyncLocalStorage<true>();
+  const enter = () => inRequest.enterWith(true);
+  subscribe(REQUEST_BEGINS, enter);
   const telling = <D extends Pick<Database, 'transaction'>>(one: D): D => {
     const transaction = one.transaction.bind(one);
     one.transaction = (fn) => {
-      tell(true);
+      if (inRequest.getStore() === true) tell(true);
       return transaction(fn);
     };
     return one;
@@ -61,7 +67,11 @@ async function queued(database: Database, send: () => Promise<Answer>): Promise<
   telling(database);
   database.forTenant = (...of) => telling(forTenant.call(database, ...of));
   const sent = send();
-  const wasQueued = await Promise.race([isQueued, pause(WAITING_MAX_MS).then(() => false)]);
+  const waiting = new AbortController();
+  const wasQueued = await Promise.race([isQueued, pause(WAITING_MAX_MS, false, { signal: waiting.signal })]);
+  // The timer would keep the process alive after its last test.
+  waiting.abort();
+  unsubscribe(REQUEST_BEGINS, enter);
   Object.assign(database, { transaction, forTenant });
   assert.ok(wasQueued, 'the request asks for no transaction');
   return () => sent;

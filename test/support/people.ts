@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { TOTP } from '../../server/src/features/mfa/index.ts';
 import { sealSecret } from '../../server/src/features/mfa/service.ts';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
-import { insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
+import { findUser, insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
 import { COST_DEFAULT } from '../../server/src/kernel/crypto/argon2-cost.ts';
 import { hashPassword, setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
@@ -127,6 +127,16 @@ export async function addColleague(
   return { id: row.user_id, email: row.email, token: issued.token };
 }
 
+/** A personal access token of somebody who has no password to log in with. */
+export async function patOf({ app: { kernel }, clock }: Service, tenantId: string, userId: string): Promise<string> {
+  const user = await findUser(kernel.database.read, tenantId, userId);
+  assert.ok(user !== undefined, userId);
+  const pat = { kind: 'pat', name: 'theirs', expiresAt: clock.now() + 90 * DAY_MS } as const;
+  const issued = await issueToken(kernel, { tenantId, userId, ...pat });
+  await recorded(kernel, tenantId, (tx) => insertToken(tx, issued.row, user));
+  return issued.token;
+}
+
 /** A second factor enrolled long enough ago to open fortress secrets, whose secret nobody knows. */
 async function oldFactor(kernel: Kernel, tenant_id: string, user_id: string) {
   const confirmed_at = kernel.clock.now() - 2 * DAY_MS;
@@ -193,6 +203,23 @@ export function tryLogIn(
 ): Promise<Answer> {
   const body = { email, password, ...(tenant !== undefined && { tenant }), ...more };
   return service.call('POST', '/auth/login', { token: null, body, headers });
+}
+
+/** A session of somebody whose password nobody knows any more, put straight into the database; with `isFactorShown`, as if they had shown their app. */
+export async function openSession(
+  { app: { kernel } }: Service,
+  userId: string,
+  { isFactorShown = false } = {},
+): Promise<string> {
+  const query = kernel.database.read.selectFrom('users').selectAll().where('user_id', '=', userId);
+  const owner = await query.executeTakeFirstOrThrow();
+  const { tenant_id: tenantId } = owner;
+  const facts = { tenantId, userId, kind: 'session', name: 'login', method: 'password' } as const;
+  const now = kernel.clock.now();
+  const mfaAt = isFactorShown ? now : null;
+  const issued = await issueToken(kernel, { ...facts, mfaAt, expiresAt: now + DAY_MS / 2 });
+  await recorded(kernel, tenantId, (tx) => insertToken(tx, issued.row, owner));
+  return issued.token;
 }
 
 /** A personal access token made with another token or a session. */

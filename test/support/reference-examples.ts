@@ -7,13 +7,15 @@ import {
   type MakeInput,
   nameOf,
   pathOf,
+  TAKES_PROOF,
   type World,
 } from './endpoint-inputs.ts';
 import { newIssuerKey, OutsideIssuer, signed } from './external-issuer.ts';
 import { OUTSIDE_ENV } from './external-logins.ts';
 import { addCluster, clusterHeaders } from './fleet.ts';
 import { addConnection, clientHeaders } from './machines.ts';
-import { addColleague, logIn, ok, uniqueName } from './people.ts';
+import { addColleague, ok, openSession, uniqueName } from './people.ts';
+import { idpOf } from './scim-inputs.ts';
 import type { CallOptions } from './service.ts';
 import { addVault } from './vaults.ts';
 
@@ -155,7 +157,7 @@ export class ExampleSender {
   }
 
   async #inputFor(declaration: EndpointDeclaration): Promise<Input> {
-    if (isForMachinesOnly(declaration)) return this.#machine.input;
+    if (isForMachinesOnly(declaration) && declaration.format === undefined) return this.#machine.input;
     const name = nameOf(declaration);
     const make: MakeInput | undefined = this.#ownInputs[name] ?? INPUTS[name];
     return (await make?.(this.#world, { isKnown: true, person: this.#world.owner })) ?? {};
@@ -188,6 +190,7 @@ export class ExampleSender {
     const { authorization } = headers;
     assert.equal(authorization === undefined, declaration.credentials === 'public', declaration.name);
     if (authorization === undefined) return { token: null };
+    if (authorization === 'Bearer $COFFER_SCIM_TOKEN') return { token: (await idpOf(this.#world)).token };
     assert.equal(authorization, 'Bearer $COFFER_TOKEN');
     return { token: await this.#tokenFor(declaration) };
   }
@@ -201,10 +204,11 @@ export class ExampleSender {
       const own = await ok(service.call('GET', '/auth/me'));
       return (await addColleague(service, own.tenant.id, 'owner', withFactor)).token;
     }
+    if (TAKES_PROOF.has(name)) return openSession(service, owner.id, { isFactorShown: true });
     if (credentials.includes('pat')) return owner.token;
-    // Earlier examples may have enrolled one.
+    // Earlier examples may have enrolled one, and changed the password.
     await deleteSecondFactor(service, owner.id);
-    return logIn(service, owner);
+    return openSession(service, owner.id);
   }
 }
 

@@ -1,9 +1,6 @@
-import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ok } from './people.ts';
 import type { Answer, Service } from './service.ts';
-
-const WITHIN_MS = 60_000;
+import { until } from './until.ts';
 
 /** Computes the risks and attack paths of the tenant anew and waits for it; answers all its paths. */
 export async function recompute(service: Service, token = service.adminToken): Promise<Answer['body'][]> {
@@ -12,13 +9,12 @@ export async function recompute(service: Service, token = service.adminToken): P
   // Computed within the same millisecond, it would look as if it had not been.
   service.clock.advance(1);
   await ok(service.call('POST', '/attack-paths/recompute', { token }));
-  const deadline = performance.now() + WITHIN_MS;
-  for (;;) {
-    const { computed_at, attack_paths } = await read();
-    if (computed_at !== before) return attack_paths;
-    assert.ok(performance.now() < deadline, 'attack paths are not computed');
-    await sleep(50);
-  }
+  let found: Answer['body'];
+  await until('attack paths are not computed', async () => {
+    found = await read();
+    return found.computed_at !== before;
+  });
+  return found.attack_paths;
 }
 
 /** Points by factor. */

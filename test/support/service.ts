@@ -8,6 +8,7 @@ import { after, describe } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
 import { type App, startApp } from '../../server/src/app.ts';
 import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { SCIM } from '../../server/src/features/scim/schemas.ts';
 import type { Argon2Cost } from '../../server/src/kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
@@ -23,6 +24,7 @@ import {
   NOT_MODIFIED_STATUS,
 } from '../../server/src/kernel/request/declaration.ts';
 import { FORWARD_STATUS } from '../../server/src/kernel/request/region-gate.ts';
+import { formatAt, statusIn } from '../../server/src/kernel/request/wire-format.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
 import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
@@ -36,6 +38,17 @@ export const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['
 /** Declares the same tests once for each database. */
 export function onBothDatabases(name: string, tests: (database: DatabaseKind) => void): void {
   for (const database of DATABASES) {
+    describe(`${name}, ${database}`, () => tests(database));
+  }
+}
+
+/**
+ * For what people hold, the console and the command line: both databases in its own suite, and one elsewhere. What they call is tested on both, and
+ * browsers and terminals take long.
+ */
+export function onClientDatabases(name: string, tests: (database: DatabaseKind) => void): void {
+  const isWhole = process.env['COFFER_TEST_CLIENTS'] === 'all';
+  for (const database of isWhole ? DATABASES : DATABASES.slice(0, 1)) {
     describe(`${name}, ${database}`, () => tests(database));
   }
 }
@@ -143,6 +156,8 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
     CV_PORT: '0',
     CV_TLS_PORT: '0',
     CV_DATA_DIR: dataDir,
+    // Most tests need no console, and building one for each would take longer than they do.
+    CV_CONSOLE: 'off',
     ...(databaseUrl !== undefined && { CV_DATABASE_URL: databaseUrl }),
     ...options.env,
   });
@@ -202,7 +217,7 @@ export async function call(baseUrl: string, method: string, path: string, option
   for (let i = 0; i < response.rawHeaders.length; i += 2) {
     received.append(response.rawHeaders[i] ?? '', response.rawHeaders[i + 1] ?? '');
   }
-  const isJson = received.get('content-type')?.startsWith('application/json') ?? false;
+  const isJson = /^application\/(scim\+)?json/.test(received.get('content-type') ?? '');
   const status = response.statusCode ?? 0;
   const answer = { status, text, headers: received, body: isJson ? JSON.parse(text) : undefined };
   checkAgainstDeclaration(method, path, answer);
@@ -219,6 +234,15 @@ function checkAgainstDeclaration(method: string, path: string, answer: Answer): 
     return;
   }
   if (declaration !== undefined) checkRateHeaders(declaration, answer);
+  const format = formatAt([SCIM], path);
+  if (answer.status >= 400 && format !== undefined) {
+    const { body } = answer;
+    assert.ok(scimErrorValidator.Check(body), `${method} ${path}: ${answer.text.slice(0, 300)}`);
+    assert.equal((body as { status: string }).status, String(answer.status));
+    const statuses = declaration && errorCodes(declaration).map((code) => statusIn(SCIM, code));
+    assert.ok(statuses?.includes(answer.status) ?? true, `${method} ${path} answered ${answer.status} undeclared`);
+    return;
+  }
   if (answer.status >= 400) {
     const { error } = answer.body ?? {};
     assert.equal(typeof error?.message, 'string', `${method} ${path}: error body`);
@@ -269,6 +293,7 @@ function checkRateHeaders({ name, credentials }: EndpointDeclaration, { status, 
 }
 
 const pendingValidator = Compile(PendingApproval);
+const scimErrorValidator = Compile(SCIM.errorSchema);
 const validators = new Map<string, Validator>();
 
 function validatorOf(declaration: EndpointDeclaration): Validator {

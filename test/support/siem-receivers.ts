@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { after } from 'node:test';
@@ -19,6 +20,8 @@ export type Response = { status: number; body?: unknown; headers?: Record<string
 /** A receiver over HTTP that keeps what it was sent and responds as it is told. */
 export class Receiver {
   readonly requests: Received[] = [];
+  /** Requests that have ended, answered or not. */
+  ended = 0;
   respond: (request: Received) => Response | Promise<Response> = () => ({ status: 200, body: {} });
   readonly #server: Server;
   url = '';
@@ -38,6 +41,7 @@ export class Receiver {
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.once('close', () => this.ended++);
     const pieces: Buffer[] = [];
     for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
     const bytes = Buffer.concat(pieces);
@@ -59,6 +63,21 @@ export class Receiver {
     this.#server.close();
   }
 }
+
+/**
+ * Makes sure that something does not wait for a request to one of these, which hang. It is done anew if one of them has ended meanwhile: it could
+ * have waited for that one. How long it takes decides nothing, because a machine may be slow.
+ */
+export async function withoutWaitingFor(hanging: readonly Receiver[], act: () => Promise<void>): Promise<void> {
+  const ended = () => hanging.reduce((sum, receiver) => sum + receiver.ended, 0);
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const before = ended();
+    await act();
+    if (ended() === before) return;
+  }
+  assert.fail('it waits for those that hang');
+}
+const ROUNDS_MAX = 5;
 
 /** A syslog receiver over TLS that reads octet-counted frames strictly: what is no frame ends the connection. */
 export class SyslogReceiver {

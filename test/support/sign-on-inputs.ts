@@ -1,11 +1,10 @@
-import { deleteProvider, insertProvider } from '../../server/src/features/sign-on/store.ts';
+import { deleteProvider } from '../../server/src/features/sign-on/store.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { ok, uniqueName } from './people.ts';
 import { recorded } from './rows.ts';
+import { ISSUER, insertProvider } from './scim.ts';
 import { startDevice } from './sign-on.ts';
 
-/** Nothing listens here. */
-const ISSUER = 'https://127.0.0.1:9';
 /** Fewer than a tenant may have, so that there is room for those that a test adds. */
 const LEFT_MAX = 4;
 
@@ -31,8 +30,27 @@ export const SIGN_ON_INPUTS: Record<string, MakeInput> = {
     params: { provider: 'idp' },
     body: { user_code: (await startDevice(service)).user_code, tenant: 'acme' },
   }),
-  'GET /auth/sso/callback': async () => ({ query: { code: 'c', state: 's' } }),
-  'POST /auth/sso/callback': async () => ({ body: { code: 'c', state: 's' } }),
+  'POST /auth/sso/{provider}/browser': async () => ({ params: { provider: 'idp' }, body: { tenant: 'acme' } }),
+  'GET /auth/sso/sign-out': async () => ({}),
+  'POST /auth/sso/{provider}/backchannel-logout': async () => ({
+    params: { provider: 'idp' },
+    query: { tenant: 'acme' },
+    body: { logout_token: 'a.b.c' },
+  }),
+  'POST /auth/links': async () => ({ body: { provider: 'idp' } }),
+  'POST /auth/links/confirm': async () => ({ body: { code: 'c', state: 's', redirect_uri: 'r' } }),
+  'DELETE /auth/links/{provider}': async (world) => ({
+    params: { provider: (await someProvider(world)).params.name },
+  }),
+  'POST /auth/sso/session': async () => ({ body: { code: 'c', state: 's', redirect_uri: 'r' } }),
+  'GET /auth/sso/callback/{tenant_id}/{provider}': async () => ({
+    params: { tenant_id: 't', provider: 'idp' },
+    query: { code: 'c', state: 's' },
+  }),
+  'POST /auth/sso/callback/{tenant_id}/{provider}': async () => ({
+    params: { tenant_id: 't', provider: 'idp' },
+    body: { code: 'c', state: 's' },
+  }),
   'POST /auth/device': async () => ({ body: { client: 'cli', provider: 'idp', tenant: 'acme' } }),
   'POST /auth/device/token': async ({ service }) => ({
     body: { device_code: (await startDevice(service)).device_code },
@@ -41,33 +59,14 @@ export const SIGN_ON_INPUTS: Record<string, MakeInput> = {
 };
 
 /** Straight into the database, since a second admin would have to approve each. */
-async function someProvider({ service, owner }: World) {
+export async function someProvider({ service }: World) {
   const { kernel } = service.app;
   const { id: tenant_id } = (await ok(service.call('GET', '/auth/me'))).tenant;
-  const now = kernel.clock.now();
-  const name = uniqueName('idp');
   const query = kernel.database.read.selectFrom('sso_providers').select(['tenant_id', 'name']);
-  const rows = await query.where('tenant_id', '=', tenant_id).orderBy('created_at').execute();
+  const ours = query.where('name', '>=', 'idp-').where('name', '<', 'idp.');
+  const rows = await ours.where('tenant_id', '=', tenant_id).orderBy('created_at').execute();
   await recorded(kernel, tenant_id, async (tx) => {
     for (const row of rows.slice(0, Math.max(0, rows.length - LEFT_MAX))) await deleteProvider(tx, row);
-    await insertProvider(tx, {
-      tenant_id,
-      name,
-      issuer: ISSUER,
-      client_id: uniqueName('client'),
-      sealed_secret: null,
-      scopes: '["openid"]',
-      groups_claim: 'groups',
-      role_mapping: '{}',
-      group_mapping: '{}',
-      default_role: null,
-      required: 0,
-      enabled: 0,
-      revision: 1,
-      created_by: owner.id,
-      created_at: now,
-      updated_at: now,
-    });
   });
-  return { params: { name } };
+  return { params: { name: await insertProvider(service, tenant_id, uniqueName('idp')) } };
 }

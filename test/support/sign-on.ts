@@ -32,7 +32,12 @@ export function sendForm(
   return service.call('POST', path, {
     token: null,
     body: new URLSearchParams(fields).toString(),
-    headers: { ...fromElsewhere(), 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    headers: {
+      ...fromElsewhere(),
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+      ...headers,
+    },
   });
 }
 
@@ -81,5 +86,6 @@ export async function finish(service: Service, callbackUrl: string, cookie: stri
     headers: { ...fromElsewhere(), cookie },
   });
   if (shown.status !== 200) return shown;
-  return sendForm(service, '/auth/sso/callback', hiddenFields(shown.text), { cookie });
+  const [, action = ''] = /<form method="post" action="([^"]+)">/.exec(shown.text) ?? [];
+  return sendForm(service, unescaped(action), hiddenFields(shown.text), { cookie });
 }

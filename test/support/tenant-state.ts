@@ -17,6 +17,7 @@ const OWN_ACCOUNT = [
   'audit_compaction',
   'audit_checkpoints',
   'hourly_counts',
+  'user_activity',
   'rollup_progress',
   'anomaly_scans',
   'connection_uses',

@@ -27,6 +27,7 @@ const BOUNDARY: Record<string, 'refused' | 'refused in part' | 'envelope' | 'met
   'DELETE /v1/vaults/{vault}': 'metadata',
   'POST /v1/vaults/{vault}/restore': 'metadata',
   'GET /v1/vaults/{vault}/members': 'metadata',
+  'GET /v1/users/{user_id}/vaults': 'metadata',
   'POST /v1/vaults/{vault}/members': 'metadata',
   'PATCH /v1/vaults/{vault}/members/{member_id}': 'metadata',
   'DELETE /v1/vaults/{vault}/members/{member_id}': 'metadata',
@@ -161,7 +162,7 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
       inVault('export?prefix=none'),
     ],
     'GET /environments/{environment_id}/compose': async () => [
-      send('GET', `/environments/${await environmentWith(secretId)}/compose?resolve=true`),
+      send('GET', `/environments/${await environmentWith(secretId)}/compose?format=json`),
     ],
     'POST /clusters/{cluster_id}/policies': async () => [
       addClusterPolicy(service, await addCluster(service), { vault, prefix: 'db' }),
@@ -228,6 +229,7 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
       (c: Answer['body']) => c.kind === 'value' && c.vaults.some((v: string) => [one, two].includes(v)),
     );
     assert.deepEqual(touching, []);
+    assert.deepEqual((await ok(send('POST', '/v1/secrets/known', { values: [value, 'shared'] }))).known, []);
     const { read } = service.app.kernel.database;
     const sealed = await read.selectFrom('vaults').select('vault_id').where('is_zero_knowledge', '=', 1).execute();
     const ids = sealed.map(({ vault_id }) => vault_id);
