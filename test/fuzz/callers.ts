@@ -22,7 +22,10 @@ const operatorsOnly = (operation: Operation) => operation.tenant === 'operator';
 const demandsRights = ({ permission, resource }: Operation) => permission !== 'none' && !resource.startsWith('self');
 
 /** Lists that show what the caller may see, which may be nothing, and what is about the caller's own tokens. */
-const OPEN_TO_MEMBERS = new Set(['listTokens', 'readToken', 'revokeToken', 'listVaults', 'listCollisions']);
+const OPEN_TO_MEMBERS = new Set([
+  ...['listTokens', 'readToken', 'revokeToken', 'listVaults', 'listCollisions', 'listAnomalies'],
+  ...['findSecrets', 'findKnownValues', 'listDueSecrets'],
+]);
 const isForMembers = (operation: Operation) => !demandsRights(operation) || OPEN_TO_MEMBERS.has(operation.id);
 
 const VALUES = /^(?:secrets:(?:read|export|search|detokenize|aggregate)|eaas:(?:en|de)crypt|pqc:(?:un)?wrap|pqc:sign)$/;

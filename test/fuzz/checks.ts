@@ -102,7 +102,7 @@ function isBent({ draft }: Exchange): boolean {
 }
 
 function problemsOfForm(answer: Answer): string[] {
-  const { status, headers, json, text } = answer;
+  const { status, headers, text } = answer;
   const problems: string[] = [];
   const requestId = String(headers['x-request-id'] ?? '');
   if (!REQUEST_ID.test(requestId)) problems.push('no request id');
@@ -112,9 +112,9 @@ function problemsOfForm(answer: Answer): string[] {
   if (passes && !/^\d+$/.test(String(headers['retry-after']))) problems.push('no Retry-After');
   if (headers['x-content-type-options'] !== 'nosniff') problems.push('no X-Content-Type-Options');
   if (status >= 400 && text !== '' && !isScimError(answer)) {
-    const { error } = Object(json) as { error?: Record<string, unknown> };
-    if (typeof error?.['code'] !== 'string' || typeof error['message'] !== 'string') problems.push('no error body');
-    else if (error['request_id'] !== requestId) problems.push('the error has another request id');
+    const { code, message, request_id } = errorOf(answer);
+    if (typeof code !== 'string' || typeof message !== 'string') problems.push('no error body');
+    else if (request_id !== requestId) problems.push('the error has another request id');
   }
   return problems;
 }
@@ -153,8 +153,24 @@ function isScimError({ status, json }: Answer): boolean {
   return told === String(status) && String(schemas) === 'urn:ietf:params:scim:api:messages:2.0:Error';
 }
 
-export function codeOf({ json }: Answer): string {
-  return (Object(json) as { error?: { code?: string } }).error?.code ?? '';
+interface ErrorBody {
+  code?: unknown;
+  message?: unknown;
+  request_id?: unknown;
+}
+
+const ERROR_PAGE =
+  /<p>(?<message>[^<]+)<\/p>\s*<p>[^<]*<code>(?<code>\w+)<\/code>[^<]*<code>(?<request_id>\w+)<\/code>/;
+
+/** Where pages are served, somebody who accepts pages gets the error as one. */
+function errorOf({ json, headers, text }: Answer): ErrorBody {
+  if (String(headers['content-type']).startsWith('text/html')) return ERROR_PAGE.exec(text)?.groups ?? {};
+  return (Object(json) as { error?: ErrorBody }).error ?? {};
+}
+
+export function codeOf(answer: Answer): string {
+  const { code } = errorOf(answer);
+  return typeof code === 'string' ? code : '';
 }
 
 /** A list has no more than the page that was asked for, or the one that is documented. */
