@@ -49,6 +49,7 @@ export interface Routes {
   'POST /auth/step-up': operations['stepUp'];
   'GET /auth/sessions': operations['listSessions'];
   'DELETE /auth/sessions/{session_id}': operations['endSession'];
+  'POST /auth/read-invite': operations['readInvite'];
   'POST /auth/accept-invite': operations['acceptInvite'];
   'POST /auth/logout': operations['logout'];
   'GET /auth/me': operations['readMe'];
@@ -3945,6 +3946,28 @@ export interface components {
             /** @description How many differences from the members of vaults there are. */
             drift: number;
         };
+        /** @description The request body of `readInvite`. */
+        ReadInviteInput: {
+            /**
+             * @description The token of the invitation.
+             * @example cv_inv_7Qm2xV9kLr4Tn8
+             */
+            token: string;
+        };
+        /** @description The response of `readInvite`. */
+        ReadInviteOutput: {
+            /** @description The name of the tenant that the account belongs to. */
+            organization: string;
+            /** @description The address that was invited, with which you log in. */
+            email: string;
+            role: components["schemas"]["Role"];
+            invited_by: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+        };
         /** @description The response of `readJwks`. */
         ReadJwksOutput: {
             keys: components["schemas"]["JsonWebKey"][];
@@ -7331,6 +7354,24 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readInvite: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReadInviteInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadInviteOutput"];
                 };
             };
         };
