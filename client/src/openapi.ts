@@ -2791,6 +2791,18 @@ export interface components {
             /** @description The version after the import. */
             version: number;
         };
+        /** @description Why one entry could not be imported. */
+        ImportProblem: {
+            /**
+             * @description Stable code for programs.
+             * @enum {string}
+             */
+            code: "SECRET_ALREADY_EXISTS" | "ROTATION_IN_PROGRESS" | "VALIDATION_FAILED";
+            /** @description Explanation of the problem. */
+            message: string;
+            /** @description Path of the entry; ? if it does not look like one. */
+            path: string;
+        };
         /**
          * @description The request body of `importSecrets`.
          * @example {
@@ -2822,6 +2834,10 @@ export interface components {
             on_existing?: "update" | "skip" | "fail";
             /** @description If true, only shows what would change. */
             dry_run?: boolean;
+            /** @description Only with `dry_run`. If true, entries that exist already, are being rotated or do not have the required format are listed in `problems`, and the others are planned. Otherwise the first of them refuses the import. */
+            keep_going?: boolean;
+            /** @description Paths, with the prefix, of entries that are not imported. */
+            leave_out?: string[];
         };
         /** @description The response of `importSecrets`. */
         ImportSecretsOutput: {
@@ -2838,6 +2854,8 @@ export interface components {
             changes: components["schemas"]["ImportChange"][];
             /** @description Lines of the .env file that may not mean what you intended; empty if there are none. */
             warnings: components["schemas"]["ImportWarning"][];
+            /** @description With `keep_going`, the entries that could not be imported; otherwise empty. */
+            problems: components["schemas"]["ImportProblem"][];
         };
         /** @description A line of a .env file that may not mean what was intended. */
         ImportWarning: {
@@ -9069,6 +9087,8 @@ export interface operations {
             query: {
                 /** @description A part of the path. If it is given several times, the path must contain each of them. */
                 path: string[];
+                /** @description With abbreviation, also paths that have the letters of each part in this order, the first at the start of a word: db finds DATABASE_URL. Default: part. */
+                match?: "part" | "abbreviation";
                 /** @description The maximum number of items. Default: 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page, with the same filters. */
