@@ -119,6 +119,7 @@ onClientDatabases('policies in the console', (database) => {
         await page.unrouteAll({ behavior: 'wait' });
         assert.equal(await dialog.getByLabel('Name').inputValue(), 'somebody');
         await page.keyboard.press('Escape');
+        await page.getByRole('button', { name: 'Discard' }).click();
         assert.equal(await page.getByLabel('Description').inputValue(), 'For the people of billing');
 
         // Somebody else changes it meanwhile: what was typed is not written over that.
