@@ -20,6 +20,7 @@ import { Empty, ErrorNote, Notice, WhenLoaded } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { loadWaiting } from '../waiting-approvals.ts';
 
 const FortressHelp = lazyPart(() => import('./fortress-help.tsx'));
@@ -88,13 +89,14 @@ function Approval({ id }: { id: string }) {
     // It is a reminder, so a failure is no news.
     loadWaiting().catch(() => {});
   };
+  const crumbs = <a href={href('approvals')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={approval}>
+    <WhenFound of={approval} title={texts.one} crumbs={crumbs} texts={texts}>
       {(data) => (
         <>
           <PageHead
             title={approvalTitle(data, namesIn(data.request), me.value?.user.id)}
-            crumbs={<a href={href('approvals')}>{texts.title}</a>}
+            crumbs={crumbs}
             actions={<ApprovalStatus status={data.status} />}
           />
           <p class="soft">
@@ -120,7 +122,7 @@ function Approval({ id }: { id: string }) {
           </div>
         </>
       )}
-    </WhenLoaded>
+    </WhenFound>
   );
 }
 
