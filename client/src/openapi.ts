@@ -5609,6 +5609,7 @@ export interface components {
             value?: string;
             /** @description api_key, password, token, database, … */
             type?: string;
+            protection?: components["schemas"]["Protection"];
             metadata?: components["schemas"]["SecretMetadataChange"];
             rotation?: components["schemas"]["RotationSettings"] | null;
             /** @description Reason for the change, stored with the version. */
