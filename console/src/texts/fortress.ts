@@ -34,7 +34,7 @@ export const fortressTexts = {
     'From now on, whoever reads or changes it shows a second factor that is at least a day old. That holds for its older versions too.',
     'Programs and personal access tokens no longer get it. Only a connection that uses a client certificate and DPoP does.',
     'It is left out of exports, composed environments, clusters, search and comparisons.',
-    'Its value stays the same. Each version is encrypted under a key of its own.',
+    'Its value stays the same. If you do not know who read it before, rotate it afterwards.',
   ],
   raiseForGood: 'This cannot be undone. To go back, write the value to a new secret and delete this one.',
 } as const;
