@@ -1291,6 +1291,8 @@ export interface components {
         ConfirmTotpInput: {
             /** @description Six digits from the authenticator, or a recovery code. */
             otp: string;
+            /** @description Whether your first factor counts as shown by adding it, as after POST /auth/step-up: `session` then has your session under a new id, and the old one ends. */
+            step_up?: boolean;
         };
         /** @description The response of `confirmTotp`. */
         ConfirmTotpOutput: {
@@ -1299,6 +1301,8 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             confirmed_at: string;
+            /** @description Null without `step_up`, to a personal access token, and if you had a factor before: what you showed to add another one counts for its 15 minutes. */
+            session: components["schemas"]["ContinuedSession"] | null;
             /** @description Returned once; each can be used once. */
             recovery_codes: string[];
         };
@@ -1329,6 +1333,25 @@ export interface components {
          * @enum {string}
          */
         ConnectionStatus: "active" | "disabled";
+        /** @description Your session under its new id, in which a second factor was shown. The old one has ended. */
+        ContinuedSession: {
+            /** @description Returned once. */
+            token: string;
+            /** @description An id that starts with token_. */
+            token_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description An id that starts with user_. */
+            user_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            mfa_at: string;
+        };
         /** @description The response of `createAttestationNonce`. */
         CreateAttestationNonceOutput: {
             /** @description 32 bytes in base64 with padding. */
@@ -2347,6 +2370,32 @@ export interface components {
             /** @description What you call it, such as the device it is on. */
             name: string;
             response: components["schemas"]["PasskeyRegistration"];
+            /** @description Whether your first factor counts as shown by adding it, as after POST /auth/step-up: `session` then has your session under a new id, and the old one ends. */
+            step_up?: boolean;
+        };
+        /** @description The response of `enrolPasskey`. */
+        EnrolPasskeyOutput: {
+            /** @description An id that starts with passkey_. */
+            id: string;
+            /** @description What you call it. */
+            name: string;
+            /** @description Whether it can be copied between devices of the person. */
+            is_synced: boolean;
+            /** @description How browsers reach it, such as internal, hybrid or usb. */
+            transports: string[];
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            last_used_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            opens_fortress_from: string;
+            /** @description Null without `step_up`, to a personal access token, and if you had a factor before: what you showed to add another one counts for its 15 minutes. */
+            session: components["schemas"]["ContinuedSession"] | null;
         };
         /** @description The response of `enrolTotp`. */
         EnrolTotpOutput: {
@@ -5152,25 +5201,6 @@ export interface components {
             options: components["schemas"]["PasskeyRequestOptions"] | null;
             expires_at: string | null;
         };
-        /** @description The response of `stepUp`. */
-        StepUpOutput: {
-            /** @description Returned once. */
-            token: string;
-            /** @description An id that starts with token_. */
-            token_id: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601 in UTC, with milliseconds.
-             */
-            expires_at: string;
-            /** @description An id that starts with user_. */
-            user_id: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601 in UTC, with milliseconds.
-             */
-            mfa_at: string;
-        };
         /** @description A request to this service that you can send yourself. The assistant sends none. */
         SuggestedRequest: {
             /**
@@ -5579,6 +5609,7 @@ export interface components {
             value?: string;
             /** @description api_key, password, token, database, … */
             type?: string;
+            protection?: components["schemas"]["Protection"];
             metadata?: components["schemas"]["SecretMetadataChange"];
             rotation?: components["schemas"]["RotationSettings"] | null;
             /** @description Reason for the change, stored with the version. */
@@ -7292,7 +7323,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 content: {
-                    "application/json": components["schemas"]["StepUpOutput"];
+                    "application/json": components["schemas"]["ContinuedSession"];
                 };
             };
         };
@@ -7716,7 +7747,7 @@ export interface operations {
             /** @description Created. */
             201: {
                 content: {
-                    "application/json": components["schemas"]["Passkey"];
+                    "application/json": components["schemas"]["EnrolPasskeyOutput"];
                 };
             };
         };
