@@ -515,6 +515,8 @@ export interface components {
                 [key: string]: unknown;
             };
             status: components["schemas"]["ApprovalStatus"];
+            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
+            can_approve: boolean;
             requested_by: components["schemas"]["ApprovalPerson"];
             /**
              * Format: date-time
@@ -563,6 +565,8 @@ export interface components {
                 [key: string]: unknown;
             };
             status: components["schemas"]["ApprovalStatus"];
+            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
+            can_approve: boolean;
             requested_by: components["schemas"]["ApprovalPerson"];
             /**
              * Format: date-time
@@ -583,8 +587,6 @@ export interface components {
             single_approver: boolean;
             cancelled_because: components["schemas"]["ApprovalCancelReason"] | null;
             failure: components["schemas"]["ApprovalFailure"] | null;
-            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
-            can_approve: boolean;
             request: components["schemas"]["ApprovalRequest"] | null;
             digest: string | null;
         };
