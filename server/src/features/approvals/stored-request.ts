@@ -9,7 +9,7 @@ import type { Actor, Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { actingConnection, findByClient } from '../app-connections/index.ts';
-import { hasFactor, shownFactorTrustedFrom } from '../mfa/index.ts';
+import { hasFactor, keptFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
@@ -129,7 +129,7 @@ export async function requesterNow(
     ceilings: [],
     signedInAt: null,
     mfaAt: stored.is_mfa_fresh ? kernel.clock.now() : null,
-    factorTrustedFrom: stored.is_mfa_fresh ? await factorTrustedFrom(db, stored, user) : null,
+    factorTrustedFrom: stored.is_mfa_fresh ? await factorTrustedFrom(db, row, stored, user) : null,
     mustEnrol: false,
     expiresAt: row.expires_at,
   });
@@ -138,11 +138,13 @@ export async function requesterNow(
 /** As it was when the request was made, unless the person has lost every factor since. */
 async function factorTrustedFrom(
   db: Reader,
+  { created_at }: ApprovalRow,
   { factor_trusted_from }: StoredRequest,
   { tenant_id, user_id }: UserRow,
 ): Promise<number | null> {
   if (factor_trusted_from === undefined) {
-    return shownFactorTrustedFrom(db, tenant_id, user_id, { factor: null, factor_trusted_from: null });
+    const app = { factor: null, factor_trusted_from: null };
+    return (await keptFactor(db, tenant_id, user_id, app, created_at))?.trustedFrom ?? null;
   }
   return (await hasFactor(db, tenant_id, user_id)) ? factor_trusted_from : null;
 }

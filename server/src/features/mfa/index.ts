@@ -18,9 +18,9 @@ export {
   factorsOf,
   hasAny,
   hasFactor,
+  keptFactor,
   RECOVERY_FACTOR,
   type ShownFactor,
-  shownFactorTrustedFrom,
   TOTP_FACTOR,
   usersWithFactor,
 } from './factors.ts';
