@@ -18,6 +18,7 @@ export {
   factorsOf,
   hasAny,
   hasFactor,
+  type KeptFactor,
   keptFactor,
   RECOVERY_FACTOR,
   type ShownFactor,

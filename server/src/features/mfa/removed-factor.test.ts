@@ -10,7 +10,16 @@ import {
   sendPasskey,
   signIn,
 } from '../../../../test/support/passkeys.ts';
-import { addPerson, addTenant, logIn, ok, refused } from '../../../../test/support/people.ts';
+import {
+  addPerson,
+  addTenant,
+  approve,
+  approved,
+  logIn,
+  ok,
+  refused,
+  uniqueName,
+} from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
@@ -106,5 +115,30 @@ onBothDatabases('a second factor that was removed', (database) => {
     const { options } = await ok(send(opened, 'POST', '/auth/step-up/options'));
     const { token } = await ok(send(opened, 'POST', '/auth/step-up', { response: own.passkey.get(options) }));
     await ok(send(token, 'GET', '/v1/vaults'));
+  });
+
+  test('proves nothing of a request that waits for approval either', async () => {
+    const tenant = await addTenant(service);
+    const admin = await addPerson(service, { tenant, role: 'admin' });
+    const other = await addPerson(service, { tenant });
+    const own = await firstPasskey(service, admin);
+    const stolen = await enrolPasskey(service, await signIn(service, own.passkey));
+    service.clock.advance(DAY_MS);
+    const vault = uniqueName('keep');
+    const policy = uniqueName('readers');
+    const session = await signIn(service, own.passkey);
+    await ok(send(session, 'POST', '/v1/vaults', { name: vault }), 201);
+    const gold = { path: 'gold', value: 'bar', protection: 'fortress' };
+    await ok(send(session, 'POST', `/v1/vaults/${vault}/secrets`, gold), 201);
+    const statement = [{ effect: 'allow', action: ['secrets:read'], resource: [`vault/${vault}/**`] }];
+    const document = { version: '2026-01-01', statement };
+    await ok(send(session, 'POST', '/v1/policies', { name: policy, document }), 201);
+    const attach = (token: string) =>
+      send(token, 'POST', `/v1/policies/${policy}/attach`, { principal: { user: other.id } });
+    const ofThief = await ok(attach(await signIn(service, stolen.passkey)), 202);
+    await ok(remove(session, stolen.id));
+    const failed = await ok(approve(service, ofThief.approval_id, tenant.owner.token));
+    assert.deepEqual([failed.status, failed.failure?.code], ['failed', 'MFA_REQUIRED']);
+    await approved(service, attach(session), tenant.owner.token);
   });
 });
