@@ -122,28 +122,33 @@ export async function requesterNow(
   const tenant = await findTenant(db, row.tenant_id);
   const user = await findUser(db, row.tenant_id, stored.requester_id);
   if (tenant === undefined || user?.status !== 'active') throw requesterGone();
-  const kept = stored.is_mfa_fresh ? await factorShown(db, row) : null;
+  const shown = stored.is_mfa_fresh ? await factorShown(db, row) : null;
   return principalOf(tenant, user, await policiesOfUser(db, user), {
     credential: stored.credential,
     credentialId: row.requester_credential_id,
     tokenRates: {},
     ceilings: [],
     signedInAt: null,
-    mfaAt: kept === null ? null : kernel.clock.now(),
-    factorTrustedFrom: kept === null ? null : asRequested(stored, kept),
+    mfaAt: shown === null ? null : kernel.clock.now(),
+    factorTrustedFrom: shown === null ? null : asRequested(stored, shown),
     mustEnrol: false,
     expiresAt: row.expires_at,
   });
 }
 
-/** The factor with which it was requested; null if the person has removed it since: then whoever requested it may have been somebody else. */
-async function factorShown(
-  db: Reader,
-  { tenant_id, requester_credential_id }: ApprovalRow,
-): Promise<KeptFactor | null> {
+/** The factor that was shown before it was requested. If the person has removed it since, whoever requested it may have been somebody else. */
+async function factorShown(db: Reader, { tenant_id, requester_credential_id }: ApprovalRow): Promise<KeptFactor> {
   const token = await findToken(db, tenant_id, requester_credential_id);
-  if (token === undefined || token.mfa_at === null) return null;
-  return keptFactor(db, tenant_id, token.user_id, token, token.mfa_at);
+  const kept =
+    token === undefined || token.mfa_at === null
+      ? null
+      : await keptFactor(db, tenant_id, token.user_id, token, token.mfa_at);
+  if (kept !== null) return kept;
+  throw new CofferError(
+    'VERSION_CONFLICT',
+    'The second factor that was shown for this request was removed since: send the request again.',
+    { auditReason: 'the second factor of the requester was removed' },
+  );
 }
 
 /** As it was when the request was made. */
