@@ -18,9 +18,10 @@ export {
   factorsOf,
   hasAny,
   hasFactor,
+  type KeptFactor,
+  keptFactor,
   RECOVERY_FACTOR,
   type ShownFactor,
-  shownFactorTrustedFrom,
   TOTP_FACTOR,
   usersWithFactor,
 } from './factors.ts';
