@@ -230,6 +230,7 @@ onBothDatabases('faults of other products', (database) => {
         'login',
         'passkeyLoginOptions',
         'passkeyLogin',
+        'readInvite',
         'acceptInvite',
         'exchangeFederatedToken',
         'workloadLogin',

@@ -49,6 +49,7 @@ export interface Routes {
   'POST /auth/step-up': operations['stepUp'];
   'GET /auth/sessions': operations['listSessions'];
   'DELETE /auth/sessions/{session_id}': operations['endSession'];
+  'POST /auth/read-invite': operations['readInvite'];
   'POST /auth/accept-invite': operations['acceptInvite'];
   'POST /auth/logout': operations['logout'];
   'GET /auth/me': operations['readMe'];
@@ -2841,6 +2842,18 @@ export interface components {
             /** @description The version after the import. */
             version: number;
         };
+        /** @description Why one entry could not be imported. */
+        ImportProblem: {
+            /**
+             * @description Stable code for programs.
+             * @enum {string}
+             */
+            code: "SECRET_ALREADY_EXISTS" | "ROTATION_IN_PROGRESS" | "VALIDATION_FAILED";
+            /** @description Explanation of the problem. */
+            message: string;
+            /** @description Path of the entry; ? if it does not look like one. */
+            path: string;
+        };
         /**
          * @description The request body of `importSecrets`.
          * @example {
@@ -2872,6 +2885,10 @@ export interface components {
             on_existing?: "update" | "skip" | "fail";
             /** @description If true, only shows what would change. */
             dry_run?: boolean;
+            /** @description Only with `dry_run`. If true, entries that exist already, are being rotated or do not have the required format are listed in `problems`, and the others are planned. Otherwise the first of them refuses the import. */
+            keep_going?: boolean;
+            /** @description Paths, with the prefix, of entries that are not imported. */
+            leave_out?: string[];
         };
         /** @description The response of `importSecrets`. */
         ImportSecretsOutput: {
@@ -2888,6 +2905,8 @@ export interface components {
             changes: components["schemas"]["ImportChange"][];
             /** @description Lines of the .env file that may not mean what you intended; empty if there are none. */
             warnings: components["schemas"]["ImportWarning"][];
+            /** @description With `keep_going`, the entries that could not be imported; otherwise empty. */
+            problems: components["schemas"]["ImportProblem"][];
         };
         /** @description A line of a .env file that may not mean what was intended. */
         ImportWarning: {
@@ -3995,6 +4014,28 @@ export interface components {
             ssh_keys: number;
             /** @description How many differences from the members of vaults there are. */
             drift: number;
+        };
+        /** @description The request body of `readInvite`. */
+        ReadInviteInput: {
+            /**
+             * @description The token of the invitation.
+             * @example cv_inv_7Qm2xV9kLr4Tn8
+             */
+            token: string;
+        };
+        /** @description The response of `readInvite`. */
+        ReadInviteOutput: {
+            /** @description The name of the tenant that the account belongs to. */
+            organization: string;
+            /** @description The address that was invited, with which you log in. */
+            email: string;
+            role: components["schemas"]["Role"];
+            invited_by: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
         };
         /** @description The response of `readJwks`. */
         ReadJwksOutput: {
@@ -7368,6 +7409,24 @@ export interface operations {
             };
         };
     };
+    readInvite: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReadInviteInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadInviteOutput"];
+                };
+            };
+        };
+    };
     acceptInvite: {
         parameters: {
         };
@@ -9061,6 +9120,8 @@ export interface operations {
             query: {
                 /** @description A part of the path. If it is given several times, the path must contain each of them. */
                 path: string[];
+                /** @description With abbreviation, also paths that have the letters of each part in this order, the first at the start of a word: db finds DATABASE_URL. Default: part. */
+                match?: "part" | "abbreviation";
                 /** @description The maximum number of items. Default: 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page, with the same filters. */

@@ -93,6 +93,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'auth:step_up': 'Show a second factor again and get a new session token',
     'sessions:list': 'List your sessions',
     'sessions:delete': 'End one of your sessions',
+    'auth:read_invite': 'Show what an invitation is for',
     'auth:accept_invite': 'Accept an invitation by choosing a password',
     'auth:logout': 'Log out: end this session',
     'auth:me': 'Show your identity and credential',

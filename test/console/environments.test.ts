@@ -78,23 +78,23 @@ onClientDatabases('environments in the console', (database) => {
         await requireAccessible(page);
         await page.getByRole('button', { name: 'Compare values' }).click();
         const badge = (text: string) => page.locator('.badge', { hasText: new RegExp(`^${text}$`) });
-        await badge('differs').first().waitFor();
-        assert.deepEqual([await badge('differs').count(), await badge('same').count()], [2, 2]);
+        await badge('different').first().waitFor();
+        assert.deepEqual([await badge('different').count(), await badge('same').count()], [2, 2]);
         assert.equal(await page.getByText(/value-of-|equal-value/).count(), 0);
         await page.getByRole('button', { name: `Add only/here (${two})` }).click();
         await page.getByRole('dialog').getByLabel('Value', { exact: true }).fill('y');
         await page.getByRole('button', { name: 'Save' }).click();
         await page.getByText(`only/here is written in ${two}.`).waitFor();
         assert.equal((await ok(service.call('GET', `/v1/vaults/${two}/secrets/only/here`))).value, 'y');
-        await page.getByLabel('Only what is missing or differs').check();
+        await page.getByLabel('Only what is missing or different').check();
         await page.getByText('2 paths').waitFor();
         await badge('not compared').first().waitFor();
-        assert.deepEqual([await badge('not compared').count(), await badge('differs').count()], [2, 2]);
+        assert.deepEqual([await badge('not compared').count(), await badge('different').count()], [2, 2]);
         await page.getByText('Something was written since the values were compared.').waitFor();
         await requireAccessible(page);
         await page.getByRole('button', { name: 'Compare values' }).click();
         await badge('not compared').first().waitFor({ state: 'detached' });
-        assert.equal(await badge('differs').count(), 4);
+        assert.equal(await badge('different').count(), 4);
       }),
     );
 

@@ -62,6 +62,31 @@ onClientDatabases('finding in the console', (database) => {
     );
 
     test(
+      'a secret is found by abbreviations of its words, after what has them as they were typed',
+      inConsole(async ({ page, open, signIn }) => {
+        const { service } = world();
+        const tenant = await addTenant(service);
+        const by = tenant.owner.token;
+        const vault = await addVault(service, {}, by);
+        for (const path of ['DATABASE_URL', 'DATABASE_USER', 'old/db.url'])
+          await addSecret(service, vault, path, {}, by);
+        const person = await addPerson(service, { tenant, role: 'admin', email: `${uniqueName('p')}@example.com` });
+        await open('/');
+        await signIn(person);
+        await page.keyboard.press('Control+k');
+        const options = page.getByRole('option');
+        await page.getByRole('combobox').fill('db url');
+        await options.filter({ hasText: 'DATABASE_URL' }).waitFor();
+        assert.deepEqual(await options.allTextContents(), [
+          `old/db.urlSecret in ${vault}`,
+          `DATABASE_URLSecret in ${vault}`,
+        ]);
+        await page.getByRole('combobox').fill('attpth');
+        await options.filter({ hasText: 'Attack paths' }).waitFor();
+      }),
+    );
+
+    test(
       'the navigation shows the page that is open, however low the window is',
       inConsole(async ({ page, open, signIn }) => {
         const inSight = (name: string) =>
@@ -83,6 +108,39 @@ onClientDatabases('finding in the console', (database) => {
         await page.getByRole('heading', { name: 'Plan', exact: true }).waitFor();
         await inSight('Plan');
         await requireAccessible(page);
+      }),
+    );
+
+    test(
+      'every page of the navigation fits on a low screen, and keys are named for the keyboard there is',
+      inConsole(async ({ page, open, signIn }) => {
+        const person = await world().person('owner');
+        await page.setViewportSize({ width: 1366, height: 768 });
+        await open('/');
+        await signIn(person);
+        await page.getByRole('navigation').getByText('Plan').waitFor();
+        const heights =
+          'const { scrollHeight, clientHeight } = document.querySelector("nav"); scrollHeight - clientHeight';
+        assert.equal(await page.evaluate(heights), 0);
+        await page.getByText('Ctrl K').waitFor();
+        const vault = await addVault(world().service);
+        await addSecret(world().service, vault, 'a');
+        const phone = await world().newPage({ hasTouch: true, isMobile: true });
+        await phone.open(`/vaults/${vault}`);
+        await phone.signIn(person);
+        await phone.page.setViewportSize({ width: 390, height: 844 });
+        await phone.page.getByText('All words must be part of the path.').waitFor();
+        assert.equal(await phone.page.getByText('Press / to search.').isVisible(), false);
+        await phone.page.getByRole('button', { name: 'Menu' }).click();
+        await phone.page.getByRole('button', { name: /^Find/ }).waitFor();
+        assert.equal(await phone.page.getByText('Ctrl K').isVisible(), false);
+        await phone.close();
+        const mac = await world().newPage();
+        await mac.page.addInitScript('Object.defineProperty(navigator, "platform", { get: () => "MacIntel" })');
+        await mac.open('/');
+        await mac.signIn(person);
+        await mac.page.getByText('⌘ K').waitFor();
+        await mac.close();
       }),
     );
 

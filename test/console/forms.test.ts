@@ -106,5 +106,68 @@ onClientDatabases('forms of the console', (database) => {
         forgive(console, /422/);
       }),
     );
+
+    test(
+      'Escape asks before it discards what was typed, and closes at once what was not changed',
+      inConsole(async ({ page, open, signIn }) => {
+        await open('/vaults?new=1');
+        await signIn(await world().person());
+        const dialog = page.getByRole('dialog', { name: 'Create a vault' });
+        const question = page.getByRole('dialog', { name: 'Discard what you typed?' });
+        const name = dialog.getByLabel('Name', { exact: true });
+        await name.waitFor();
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+
+        await page.getByRole('button', { name: 'New vault' }).first().click();
+        await name.fill('half-typed');
+        await page.keyboard.press('Escape');
+        await question.waitFor();
+        await requireAccessible(page);
+        for (const again of [1, 2, 3]) {
+          // The browser itself closes a dialog whose page refuses twice, unless it is shown again.
+          await page.keyboard.press('Escape');
+          await question.waitFor({ state: 'detached' });
+          assert.equal(await name.inputValue(), 'half-typed', `kept ${again}`);
+          assert.ok(await hasFocus(name), 'the focus is back where it was');
+          await page.keyboard.press('Escape');
+          await question.waitFor();
+        }
+        await question.getByRole('button', { name: 'Keep it' }).click();
+        await name.fill('');
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+
+        await page.getByRole('button', { name: 'New vault' }).first().click();
+        await dialog.getByLabel('Environment').selectOption('staging');
+        await page.keyboard.press('Escape');
+        await question.getByRole('button', { name: 'Discard' }).click();
+        await dialog.waitFor({ state: 'detached' });
+        await page.keyboard.press('Control+k');
+        await page.getByRole('combobox').fill('a search is nothing to lose');
+        await page.keyboard.press('Escape');
+        await page.getByRole('combobox').waitFor({ state: 'detached' });
+        assert.equal(await question.count(), 0);
+      }),
+    );
+
+    test(
+      'Escape in the preview of a file asks too, and shows no value',
+      inConsole(async ({ page, open, signIn }) => {
+        const vault = uniqueName('vault');
+        await ok(world().service.call('POST', '/v1/vaults', { body: { name: vault } }), 201);
+        await open(`/vaults/${vault}?open=import`);
+        await signIn(await world().person());
+        await page.getByLabel('Contents of the file').fill('TYPED=hidden-value');
+        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.getByRole('checkbox', { name: 'Write TYPED' }).waitFor();
+        await page.keyboard.press('Escape');
+        const question = page.getByRole('dialog', { name: 'Discard what you typed?' });
+        await question.waitFor();
+        assert.doesNotMatch(await page.locator('body').innerText(), /hidden-value/);
+        await question.getByRole('button', { name: 'Discard' }).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+      }),
+    );
   });
 });

@@ -79,11 +79,23 @@ onClientDatabases('people and groups in the console', (database) => {
         assert.equal(await invited.page.evaluate('location.hash'), '#/', 'the address does not keep the code');
         assert.equal(asked.filter((url) => url.replace(/#.*/, '').includes(code ?? '')).length, 0);
         await invited.page.waitForFunction('document.activeElement?.autocomplete === "new-password"');
+        await invited.page.getByText(`invites you to ${tenant.name}`).waitFor();
+        await invited.page.getByText(email, { exact: true }).waitFor();
+        await invited.page.getByText('member', { exact: true }).waitFor();
+        await requireAccessible(invited.page);
         await invited.page.getByLabel('New password').fill('a password of my own');
         await invited.page.getByLabel('The same password again').fill('a password of my own');
         await invited.page.getByRole('button', { name: 'Accept and sign in' }).click();
         await invited.page.getByRole('navigation').waitFor();
         assert.equal(await invited.page.getByRole('link', { name: 'People', exact: true }).count(), 0);
+        const late = await newPage();
+        await late.page.goto(/https?:\S+$/.exec(message)?.[0] ?? '');
+        await late.page
+          .getByRole('alert')
+          .getByText(/The invitation is invalid/)
+          .waitFor();
+        await late.page.getByRole('alert').getByText(/req_/).waitFor();
+        await late.close();
         await invited.open('/vaults');
         await invited.page.getByRole('link', { name: vaults[1] }).waitFor();
         await invited.open('/people');

@@ -100,6 +100,73 @@ onClientDatabases('values in the list of a vault', (database) => {
     );
 
     test(
+      'names that can run code are exported once each is ticked, and the risk is said',
+      inConsole(async (console) => {
+        const { page, open, signIn } = console;
+        const vault = await newVault({ 'db/host': 'localhost', LD_PRELOAD: '/tmp/x.so', 'https/proxy': 'http://x' });
+        await open(`/vaults/${vault}`);
+        await signIn(await world().person());
+        await page.getByRole('button', { name: 'Export' }).click();
+        const dialog = page.getByRole('dialog');
+        const submit = dialog.getByRole('button', { name: 'Download the file' });
+        await dialog.getByLabel('I know that the values leave').check();
+        await submit.click();
+        const names = dialog.getByRole('group', { name: 'Names that can run code' });
+        await names.getByText(/makes programs load code or connect elsewhere/).waitFor();
+        assert.deepEqual(await names.locator('code').allTextContents(), ['LD_PRELOAD', 'HTTPS_PROXY']);
+        await dialog.getByRole('alert').getByText(/req_/).waitFor();
+        assert.doesNotMatch(await dialog.innerText(), /permit=|x\.so/);
+        await requireAccessible(page);
+        await names.getByLabel('LD_PRELOAD').check();
+        await submit.click();
+        await until('the other is still refused', () => names.locator('[aria-invalid]:focus').isVisible());
+        assert.ok(await names.getByLabel('LD_PRELOAD').isChecked());
+        await names.getByLabel('HTTPS_PROXY').check();
+        forgive(console, /422/);
+        const downloading = page.waitForEvent('download');
+        await submit.click();
+        const pieces: Buffer[] = [];
+        for await (const piece of await (await downloading).createReadStream()) pieces.push(piece as Buffer);
+        assert.match(Buffer.concat(pieces).toString(), /^LD_PRELOAD=/m);
+        await dialog.waitFor({ state: 'detached' });
+      }),
+    );
+
+    test(
+      'rows of the preview are left out one by one, and what cannot be written holds up the rest only until then',
+      inConsole(async ({ page, open, signIn }) => {
+        const { service } = world();
+        const vault = await newVault({ HOST: 'old' });
+        const data = { path: 'DATA', type: 'json', value: '{}' };
+        await ok(service.call('POST', `/v1/vaults/${vault}/secrets`, { body: data }), 201);
+        await open(`/vaults/${vault}?open=import`);
+        await signIn(await world().person());
+        const dialog = page.getByRole('dialog');
+        await dialog.getByLabel('Contents of the file').fill('HOST=new\nDATA=no-json\nA=1\nB=$x\n');
+        await dialog.getByRole('button', { name: 'Preview' }).click();
+        await dialog.getByText('One cannot be written. Leave it out, or go back and correct the file.').waitFor();
+        const write = (count: string) => dialog.getByRole('button', { name: `Write ${count}`, exact: true });
+        assert.equal(await write('3 secrets').getAttribute('aria-disabled'), 'true');
+        for (const each of await dialog.getByRole('checkbox').all()) assert.ok(await each.isChecked());
+        await requireAccessible(page);
+        const leaveOut = (path: string) => dialog.getByRole('checkbox', { name: `Write ${path}`, exact: true });
+        await leaveOut('DATA').uncheck();
+        await dialog.getByText('2 new, 1 that exists gets a new version, 1 left out').waitFor();
+        await dialog.getByText(/^Line 4, B:/).waitFor();
+        await leaveOut('B').uncheck();
+        await dialog.getByText(/^Line 4, B:/).waitFor({ state: 'detached' });
+        await leaveOut('HOST').uncheck();
+        await dialog.getByText('1 new, 3 left out').waitFor();
+        await leaveOut('HOST').check();
+        await write('2 secrets').click();
+        await page.getByText('1 secret is new, 1 has a new version.').waitFor();
+        const { secrets } = await ok(service.call('GET', `/v1/vaults/${vault}/secrets`));
+        const versions = secrets.map(({ path, version }: { path: string; version: number }) => `${path} ${version}`);
+        assert.deepEqual(versions, ['A 1', 'DATA 1', 'HOST 2']);
+      }),
+    );
+
+    test(
       'a file is chosen; lines to look at are named, and so is what happens to secrets that exist',
       inConsole(async (console) => {
         const { page, open, signIn } = console;

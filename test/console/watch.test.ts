@@ -220,6 +220,11 @@ onClientDatabases('watching in the console', (database) => {
         await dialog.getByText('Everything, as JSON').click();
         await dialog.getByText('"request_id"').waitFor();
         assert.equal(await page.getByText('swordfish').count(), 0);
+        await dialog.getByRole('button', { name: 'Close' }).click();
+        await ok(service.call('GET', `/v1/vaults/${vault}/aggregate`));
+        await rows.nth(2).waitFor();
+        await rows.first().getByRole('button', { name: 'Details' }).click();
+        await dialog.getByText('together with other values, in one request').waitFor();
         await dialog.getByRole('link', { name: 'More of this request' }).click();
         await page
           .getByRole('list', { name: 'Filters' })

@@ -71,6 +71,7 @@ const EXPECTED: Record<string, number[]> = {
   'POST /attestation/verify': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'POST /auth/read-invite': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/accept-invite': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/sso/providers': [401, 401, 401, 401, 202, 403, 403, 202, 202],
   'GET /auth/sso/providers': [401, 401, 401, 401, 200, 403, 200, 200, 200],
@@ -343,6 +344,8 @@ const EXPECTED: Record<string, number[]> = {
 /** Open to anyone. Each is a door without a lock: think twice before adding one. */
 const PUBLIC = [
   'POST /auth/login',
+  // It tells whoever could accept the invitation what accepting it gives.
+  'POST /auth/read-invite',
   'POST /auth/accept-invite',
   // A sign-in at a provider: the code of a command line, the state and the id_token are verified by their handlers.
   'GET /auth/sso/{provider}',

@@ -115,6 +115,7 @@ export const INPUTS: Record<string, MakeInput> = {
     await deleteSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
   },
+  'POST /auth/read-invite': async (world) => ({ body: { token: (await invitedPerson(world)).invitation.token } }),
   'POST /auth/accept-invite': async (world) => {
     const { invitation } = await invitedPerson(world);
     return { body: { token: invitation.token, password: 'a password of their own' } };

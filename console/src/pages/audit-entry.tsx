@@ -37,7 +37,9 @@ export function EntryDetails({ entry, onClose }: { entry: Entry; onClose: () => 
       </span>,
     ],
     [words.reason, reason],
-    ...Object.entries(details).map(([name, value]): [string, ComponentChildren] => [nameText(name), valueText(value)]),
+    ...Object.entries(details).map(([name, value]): [string, ComponentChildren] =>
+      name === 'via' ? [words.via, words.ways[String(value)] ?? valueText(value)] : [nameText(name), valueText(value)],
+    ),
     [texts.address, ip],
     [words.program, entry.user_agent],
     [words.request, entry.request_id === '' ? '' : <code key="request">{entry.request_id}</code>],

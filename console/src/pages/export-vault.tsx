@@ -1,9 +1,11 @@
-import { useState } from 'preact/hooks';
+import type { CofferError } from '@coffer/client';
+import { useRef, useState } from 'preact/hooks';
 import { callForFile } from '../api.ts';
 import { useAction } from '../loading.ts';
 import { exportTexts as texts } from '../texts/vaults.ts';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Checkbox, Select, TextField } from '../ui/field.tsx';
+import { useShownHere } from '../ui/form.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { toast } from '../ui/toasts.tsx';
@@ -17,8 +19,14 @@ export default function ExportVault({ vault, onClose }: { vault: string; onClose
   const [format, setFormat] = useState<Format>('dotenv');
   const [prefix, setPrefix] = useState('');
   const [isConfirmed, setConfirmed] = useState(false);
+  const [permitted, setPermitted] = useState<readonly string[]>([]);
+  const isFile = format !== 'json';
   const submit = async () => {
-    const query = { format, ...(prefix.trim() !== '' && { prefix: prefix.trim() }) };
+    const query = {
+      format,
+      ...(prefix.trim() !== '' && { prefix: prefix.trim() }),
+      ...(isFile && permitted.length > 0 && { permit: [...permitted] }),
+    };
     const { file } = await callForFile('GET /v1/vaults/{vault}/export', { path: { vault }, query });
     const name = `${vault}.${ENDINGS[format]}`;
     saveFile(name, file);
@@ -50,7 +58,41 @@ export default function ExportVault({ vault, onClose }: { vault: string; onClose
         onInput={setPrefix}
         isMono
       />
+      {isFile ? <Permitted names={permitted} onChange={setPermitted} /> : null}
       <Checkbox label={texts.confirm} isChecked={isConfirmed} onChange={setConfirmed} />
     </FormDialog>
   );
+}
+
+/** Names of variables that can run code, once the service has refused them because nobody said that they are meant. */
+function Permitted({ names, onChange }: { names: readonly string[]; onChange: (names: readonly string[]) => void }) {
+  const form = useShownHere('permit');
+  // They stay to be ticked when something else is refused next.
+  const { current: refused } = useRef(new Set<string>());
+  for (const name of namesToPermit(form?.error ?? null)) refused.add(name);
+  if (refused.size === 0) return null;
+  return (
+    <fieldset class="checks">
+      <legend>{texts.permit}</legend>
+      <Notice kind="warning">{texts.permitRisk}</Notice>
+      {[...refused].map((name) => {
+        const isChecked = names.includes(name);
+        return (
+          <label key={name} class="checkbox">
+            <input
+              type="checkbox"
+              checked={isChecked}
+              aria-invalid={isChecked ? undefined : true}
+              onChange={() => onChange(isChecked ? names.filter((each) => each !== name) : [...names, name])}
+            />
+            <code>{name}</code>
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function namesToPermit(error: CofferError | null): readonly string[] {
+  return (error?.details['permit'] ?? []) as readonly string[];
 }

@@ -1,7 +1,7 @@
 import type { CofferError, RouteOutput } from '@coffer/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { fieldProblems } from '../field-problems.ts';
+import { fieldProblems, sentenceOf } from '../field-problems.ts';
 import type { GivenFile } from '../given-file.ts';
 import { useAction } from '../loading.ts';
 import { shared } from '../texts/shared.ts';
@@ -36,6 +36,7 @@ export default function ImportFile({ vault, given, onClose, onDone }: Props) {
   const [problem, setProblem] = useState<string | null>(null);
   const [taken, setTaken] = useState<string | null>(null);
   const [preview, setPreview] = useState<Planned | null>(null);
+  const [leftOut, setLeftOut] = useState<ReadonlySet<string>>(new Set());
   const chooser = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => selectLine(box.current?.querySelector('textarea'), refusedLine(action.error)), [action.error]);
@@ -45,7 +46,7 @@ export default function ImportFile({ vault, given, onClose, onDone }: Props) {
       body: {
         dotenv: text,
         on_existing: onExisting,
-        dry_run: isDryRun,
+        ...(isDryRun ? { dry_run: true, keep_going: true } : leftOut.size > 0 && { leave_out: [...leftOut] }),
         ...(vault.environment === 'production' && { environment: 'production' }),
         ...(prefix.trim() !== '' && { prefix: prefix.trim() }),
       },
@@ -64,20 +65,24 @@ export default function ImportFile({ vault, given, onClose, onDone }: Props) {
   const submit = async () => {
     if (preview === null) {
       setPreview(await send(true));
+      setLeftOut(new Set());
       return;
     }
     const done = await send(false);
     toast(texts.done(done.created, done.updated));
     onDone();
   };
-  const count = preview === null ? 0 : preview.created + preview.updated;
+  const rows = preview === null ? [] : rowsOf(preview);
+  const chosen = rows.filter(({ path }) => !leftOut.has(path));
+  const count = chosen.filter(({ change }) => isWritten(change)).length;
+  const isRefused = chosen.some(({ change }) => change === 'problem');
   return (
     <FormDialog
       title={texts.title}
       isWide
       action={action}
       submitText={preview === null ? texts.preview : texts.apply(count)}
-      isIncomplete={text.trim() === '' || (preview !== null && count === 0)}
+      isIncomplete={text.trim() === '' || (preview !== null && (count === 0 || isRefused))}
       onClose={onClose}
       onSubmit={() => void action.run(submit)}
     >
@@ -142,7 +147,13 @@ export default function ImportFile({ vault, given, onClose, onDone }: Props) {
           />
         </>
       ) : (
-        <Preview preview={preview} onBack={() => setPreview(null)} />
+        <Preview
+          rows={rows}
+          warnings={preview.warnings.filter(({ path }) => !leftOut.has(path))}
+          leftOut={leftOut}
+          onLeaveOut={setLeftOut}
+          onBack={() => setPreview(null)}
+        />
       )}
     </FormDialog>
   );
@@ -164,17 +175,45 @@ function selectLine(field: HTMLTextAreaElement | null | undefined, line: number 
   field.focus();
 }
 
-/** What is written comes first. */
-const ORDER: readonly Change[] = ['update', 'create', 'skip', 'unchanged'];
-const TONES: Readonly<Partial<Record<Change, Tone>>> = { create: 'good', update: 'warning' };
+interface Row {
+  readonly path: string;
+  readonly change: Change | 'problem';
+  readonly text: string;
+}
 
-function Preview({ preview, onBack }: { preview: Planned; onBack: () => void }) {
-  const { changes, warnings, created, updated, unchanged, skipped } = preview;
+/** What needs somebody comes first, then what is written. */
+const ORDER: readonly Row['change'][] = ['problem', 'update', 'create', 'skip', 'unchanged'];
+const TONES: Readonly<Partial<Record<Row['change'], Tone>>> = { problem: 'danger', create: 'good', update: 'warning' };
+
+function isWritten(change: Row['change']): boolean {
+  return change === 'create' || change === 'update';
+}
+
+function rowsOf({ changes, problems }: Planned): Row[] {
+  return [
+    ...changes.map(({ path, change, version }) => ({ path, change, text: texts.changeTexts[change](version) })),
+    ...problems.map(({ path, code, message }) => {
+      return {
+        path,
+        change: 'problem' as const,
+        text: texts.problemTexts[code] ?? sentenceOf({ pointer: '', reason: message }),
+      };
+    }),
+  ].toSorted((a, b) => ORDER.indexOf(a.change) - ORDER.indexOf(b.change));
+}
+
+interface PreviewProps {
+  rows: readonly Row[];
+  warnings: Planned['warnings'];
+  leftOut: ReadonlySet<string>;
+  onLeaveOut: (paths: ReadonlySet<string>) => void;
+  onBack: () => void;
+}
+
+function Preview({ rows, warnings, leftOut, onLeaveOut, onBack }: PreviewProps) {
   return (
     <div class="stack">
-      <p role="status">
-        {created + updated === 0 ? texts.nothing : texts.summary(created, updated, unchanged + skipped)}
-      </p>
+      <p role="status">{statusOf(rows, leftOut)}</p>
       {warnings.length === 0 ? null : (
         <Notice kind="warning">
           <strong>{texts.warnings}</strong>
@@ -187,18 +226,35 @@ function Preview({ preview, onBack }: { preview: Planned; onBack: () => void }) 
       )}
       <Table
         caption={texts.preview}
-        rows={changes.toSorted((a, b) => ORDER.indexOf(a.change) - ORDER.indexOf(b.change))}
+        rows={rows}
         keyOf={({ path }) => path}
         columns={[
+          {
+            title: texts.isWritten,
+            cell: ({ path }) => (
+              <input
+                class="tick"
+                type="checkbox"
+                aria-label={texts.writeOf(path)}
+                checked={!leftOut.has(path)}
+                onChange={({ currentTarget: { checked } }) =>
+                  onLeaveOut(new Set(checked ? [...leftOut].filter((each) => each !== path) : [...leftOut, path]))
+                }
+              />
+            ),
+          },
           { title: texts.path, cell: ({ path }) => <code>{path}</code> },
           {
             title: texts.change,
-            cell: ({ change, version }) => (
-              <>
-                <Badge tone={TONES[change]}>{texts.changes[change]}</Badge>{' '}
-                <span class="soft">{texts.changeTexts[change](version)}</span>
-              </>
-            ),
+            cell: ({ path, change, text }) =>
+              leftOut.has(path) ? (
+                <Badge>{texts.leftOut}</Badge>
+              ) : (
+                <>
+                  <Badge tone={TONES[change]}>{change === 'problem' ? texts.problem : texts.changes[change]}</Badge>{' '}
+                  <span class="soft">{text}</span>
+                </>
+              ),
           },
         ]}
       />
@@ -207,4 +263,13 @@ function Preview({ preview, onBack }: { preview: Planned; onBack: () => void }) 
       </div>
     </div>
   );
+}
+
+function statusOf(rows: readonly Row[], leftOut: ReadonlySet<string>): string {
+  const count = (...changes: Row['change'][]) =>
+    rows.filter(({ path, change }) => !leftOut.has(path) && changes.includes(change)).length;
+  if (count('problem') > 0) return texts.problems(count('problem'));
+  const [created, updated] = [count('create'), count('update')];
+  if (created + updated > 0) return texts.summary(created, updated, count('unchanged', 'skip'), leftOut.size);
+  return leftOut.size > 0 ? texts.nothingChosen : texts.nothing;
 }

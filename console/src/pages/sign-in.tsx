@@ -1,19 +1,19 @@
 import { Coffer, CofferError } from '@coffer/client';
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, loadMe, providerSignOut, signedOutBecause } from '../api.ts';
 import { openedInvitation } from '../invitation-link.ts';
-import { type Action, useAction } from '../loading.ts';
+import { useAction } from '../loading.ts';
 import { asRefusal } from '../passkey-refusal.ts';
 import { place, replace } from '../router.ts';
 import type { PageProps } from '../routes.ts';
 import { signInTexts as texts } from '../texts/sign-in.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
 import { Mark } from '../ui/mark.tsx';
 import { ErrorNote, Notice } from '../ui/notice.tsx';
 import { Tabs } from '../ui/tabs.tsx';
+import { AcceptInvitation } from './accept-invitation.tsx';
+import { NewPassword, SignInForm } from './sign-in-form.tsx';
 
 type Way = 'password' | 'sign-on' | 'invitation' | 'first-start';
 
@@ -84,29 +84,7 @@ function Chosen({ way }: { way: Way }) {
     );
   }
   if (way === 'sign-on') return <WithSignOn />;
-  return way === 'invitation' ? <WithInvitation /> : <FirstStart />;
-}
-
-function SignInForm({
-  action,
-  submitText,
-  onSubmit,
-  children,
-}: {
-  action: Action;
-  submitText: string;
-  onSubmit: () => Promise<void>;
-  children: ComponentChildren;
-}) {
-  return (
-    <Form error={action.error} onSubmit={() => void action.run(onSubmit)}>
-      {children}
-      <ErrorNote error={action.error} />
-      <Button type="submit" kind="primary" isBusy={action.isRunning}>
-        {submitText}
-      </Button>
-    </Form>
-  );
+  return way === 'invitation' ? <AcceptInvitation /> : <FirstStart />;
 }
 
 interface Login {
@@ -281,85 +259,6 @@ function SignedOn() {
         )}
       </div>
     </main>
-  );
-}
-
-function NewPassword({
-  field,
-  value,
-  onInput,
-  repeated,
-  onRepeat,
-  isFocused = false,
-}: {
-  /** Where the service expects it. */
-  field: 'password' | 'new_password';
-  value: string;
-  onInput: (value: string) => void;
-  repeated: string;
-  onRepeat: (value: string) => void;
-  isFocused?: boolean;
-}) {
-  return (
-    <>
-      <TextField
-        field={field}
-        label={texts.newPassword}
-        hint={texts.newPasswordHint}
-        type="password"
-        value={value}
-        onInput={onInput}
-        autocomplete="new-password"
-        isRequired
-        isFocused={isFocused}
-      />
-      <TextField
-        label={texts.repeatPassword}
-        problem={repeated !== '' && repeated !== value ? texts.passwordsDiffer : null}
-        type="password"
-        value={repeated}
-        onInput={onRepeat}
-        autocomplete="new-password"
-        isRequired
-      />
-    </>
-  );
-}
-
-function WithInvitation() {
-  const action = useAction();
-  const isOpened = openedInvitation.value !== null;
-  const [token, setToken] = useState(openedInvitation.value ?? '');
-  const [password, setPassword] = useState('');
-  const [repeated, setRepeated] = useState('');
-  const submit = async () => {
-    if (password !== repeated) return;
-    await call('POST /auth/accept-invite', { body: { token: token.trim(), password } }, { isSignIn: true });
-    openedInvitation.value = null;
-    await loadMe();
-  };
-  return (
-    <SignInForm action={action} submitText={texts.accept} onSubmit={submit}>
-      {isOpened ? <p>{texts.invited}</p> : null}
-      <TextField
-        field="token"
-        label={texts.invitationToken}
-        hint={texts.invitationHint}
-        value={token}
-        onInput={setToken}
-        isRequired
-        isFocused={!isOpened}
-        isMono
-      />
-      <NewPassword
-        field="password"
-        value={password}
-        onInput={setPassword}
-        repeated={repeated}
-        onRepeat={setRepeated}
-        isFocused={isOpened}
-      />
-    </SignInForm>
   );
 }
 

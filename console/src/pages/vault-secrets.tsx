@@ -85,7 +85,17 @@ export function SecretTree({
   return (
     <>
       <div class="row between" ref={box}>
-        <TextField label={texts.filter} hint={texts.filterHint} type="search" value={filter} onInput={setFilter} />
+        <TextField
+          label={texts.filter}
+          hint={
+            <>
+              <span class="keys">{texts.filterKey}</span> {texts.filterHint}
+            </>
+          }
+          type="search"
+          value={filter}
+          onInput={setFilter}
+        />
         {current === undefined ? (
           <Checkbox
             label={texts.showDeleted}

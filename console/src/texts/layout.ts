@@ -17,8 +17,9 @@ export const layoutTexts = {
     'You opened an invitation, and you are signed in already. If it is for you, sign out and open its link again.',
   failed: 'The console cannot reach the service.',
   paletteTitle: 'Find something, or do it',
-  paletteHint:
-    'Type what you want to do, a name, or a part of a secret’s path. Arrow keys choose, Enter opens, Escape closes.',
+  paletteKeys: ['Ctrl K', '⌘ K'],
+  paletteHint: 'Type what you want to do, a name, or a part of a secret’s path.',
+  paletteHintKeys: 'Arrow keys choose, Enter opens, Escape closes.',
   paletteNothing: 'Nothing that you may see has this name.',
   paletteSearching: 'Searching in all vaults …',
   paletteMore: 'There is more. Type more of the name.',

@@ -38,7 +38,11 @@ export const signInTexts = {
   passwordsDiffer: 'The two passwords differ.',
   invitationToken: 'The code of your invitation',
   invitationHint: 'It begins with cv_inv_ and comes from the person who invited you.',
-  invited: 'You are invited to Coffer, where your organization keeps its secrets. Choose a password to come in.',
+  invited: (organization: string, by: string | null) =>
+    `${by ?? 'Somebody'} invites you to ${organization}, which keeps its secrets in Coffer. Choose a password to come in.`,
+  role: 'Role',
+  roles: { owner: 'owner', admin: 'admin', auditor: 'auditor', member: 'member' },
+  validUntil: 'Valid until',
   accept: 'Accept and sign in',
   adminToken: 'Admin token',
   adminTokenHint:

@@ -48,7 +48,8 @@ export const vaultTexts = {
   nameFixedCompare: 'comparing the two',
   nameFixedThen: '. Then give it to members and connections, and delete this one.',
   filter: 'Search paths',
-  filterHint: 'Press / to search. All words must be part of the path.',
+  filterKey: 'Press / to search.',
+  filterHint: 'All words must be part of the path.',
   count: (shown: number, all: number, isWhole: boolean) =>
     `${shown === all ? '' : `${shown} of `}${all}${isWhole ? '' : ' or more'} ${all === 1 ? 'secret' : 'secrets'}`,
   empty: 'No secrets yet',
@@ -114,6 +115,9 @@ export const exportTexts = {
   },
   prefix: 'Only paths that begin with',
   prefixHint: 'Empty: all of them. Fortress secrets are never exported.',
+  permit: 'Names that can run code',
+  permitRisk:
+    'A variable with one of these names makes programs load code or connect elsewhere, wherever the file is used. Whoever may write to this vault chose the name and the value. Tick only what you expect.',
   confirm: 'I know that the values leave this service in a file',
   submit: 'Download the file',
   done: (name: string) => `${name} is downloaded. Delete it when you no longer need it.`,
@@ -139,6 +143,17 @@ export const importTexts = {
   preview: 'Preview',
   apply: (count: number) => (count === 1 ? 'Write 1 secret' : `Write ${count} secrets`),
   nothing: 'There is nothing to write: every secret is in the vault already.',
+  nothingChosen: 'There is nothing to write: everything that would be is left out.',
+  isWritten: 'Write',
+  writeOf: (path: string) => `Write ${path}`,
+  leftOut: 'left out',
+  problem: 'cannot be written',
+  problems: (count: number) =>
+    `${count === 1 ? 'One cannot be written. Leave it out' : `${count} cannot be written. Leave them out`}, or go back and correct the file.`,
+  problemTexts: {
+    SECRET_ALREADY_EXISTS: 'It exists already, and you chose to stop at such secrets.',
+    ROTATION_IN_PROGRESS: 'It is being rotated at this moment. Try again in a minute.',
+  } as Readonly<Record<string, string>>,
   path: 'Path',
   change: 'What happens',
   changes: { create: 'new', update: 'new version', unchanged: 'unchanged', skip: 'stays' },
@@ -149,11 +164,12 @@ export const importTexts = {
     unchanged: () => 'It exists with the same value: nothing is written.',
     skip: () => 'It exists and is not changed.',
   },
-  summary: (created: number, updated: number, kept: number) =>
+  summary: (created: number, updated: number, kept: number, leftOut: number) =>
     [
       created > 0 ? `${created} new` : '',
       updated > 0 ? `${updated} that ${updated === 1 ? 'exists gets' : 'exist get'} a new version` : '',
       kept > 0 ? `${kept} that ${kept === 1 ? 'exists stays as it is' : 'exist stay as they are'}` : '',
+      leftOut > 0 ? `${leftOut} left out` : '',
     ]
       .filter(Boolean)
       .join(', '),

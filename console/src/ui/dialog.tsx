@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Action } from '../loading.ts';
 import { shared } from '../texts/shared.ts';
 import { Button } from './button.tsx';
+import { FieldChanges } from './field-changes.ts';
 import { Form } from './form.tsx';
 import { ErrorNote } from './notice.tsx';
 
@@ -15,10 +16,12 @@ interface DialogProps {
   isKept?: boolean;
 }
 
-/** A modal dialog of the browser: it holds the focus, closes with Escape and gives the focus back. */
+/** A modal dialog of the browser: it holds the focus, closes with Escape and gives the focus back. Escape asks first if that would discard something. */
 export function Dialog({ title, children, onClose, isWide, isKept }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const changes = useRef(new FieldChanges()).current;
+  const [isAsking, setAsking] = useState(false);
   useEffect(() => {
     const before = document.activeElement;
     ref.current?.showModal();
@@ -26,21 +29,53 @@ export function Dialog({ title, children, onClose, isWide, isKept }: DialogProps
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
+  const leave = () => {
+    if (isKept === true) return;
+    if (changes.isSome) setAsking(true);
+    else onClose();
+  };
   return (
     <dialog
       ref={ref}
       class={isWide ? 'dialog wide' : 'dialog'}
       aria-labelledby={id}
+      onFocusIn={({ target }) => changes.seen(target)}
+      onInput={({ target }) => changes.changed(target)}
+      onChange={({ target }) => changes.changed(target)}
+      onDrop={({ target }) => changes.given(target)}
       onCancel={(event) => {
+        // A chooser of files that is left sends the same event.
+        if (event.target !== event.currentTarget) return;
         event.preventDefault();
-        if (isKept !== true) onClose();
+        leave();
+      }}
+      onClose={(event) => {
+        // Browsers close it at the second Escape, whatever the page wants.
+        event.currentTarget.showModal();
+        leave();
       }}
     >
       <div class="dialog-body">
         <h2 id={id}>{title}</h2>
         {children}
       </div>
+      {isAsking ? <AskToDiscard onKeep={() => setAsking(false)} onDiscard={onClose} /> : null}
     </dialog>
+  );
+}
+
+/** It has no fields, so Escape leaves it at once, to what was typed. */
+function AskToDiscard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+  return (
+    <Dialog title={shared.discardTitle} onClose={onKeep}>
+      <p>{shared.discardText}</p>
+      <div class="dialog-foot">
+        <Button onClick={onKeep}>{shared.keepTyped}</Button>
+        <Button kind="danger" onClick={onDiscard}>
+          {shared.discard}
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

@@ -11,6 +11,9 @@ import { Mark } from './mark.tsx';
 import { openPalette } from './palette.tsx';
 import { nextTheme, theme } from './theme.ts';
 
+/** The Mac has its shortcuts on another key. */
+const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
+
 /** The frame of every page of somebody who is signed in. */
 export function Layout({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
@@ -41,10 +44,12 @@ export function Layout({ children }: { children: ComponentChildren }) {
             </button>
           </span>
         </div>
-        <div class="nav-tenant">{person.tenant.name}</div>
+        <div class="nav-tenant" title={person.tenant.name}>
+          {person.tenant.name}
+        </div>
         <div class="nav-body">
           <Button onClick={openPalette}>
-            {layoutTexts.find} <kbd>Ctrl K</kbd>
+            {layoutTexts.find} <kbd class="keys">{layoutTexts.paletteKeys[isMac ? 1 : 0]}</kbd>
           </Button>
           <Navigation />
           <div class="nav-foot">

@@ -1,8 +1,10 @@
 import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { mayOne } from '../capabilities.ts';
 import { useLoaded } from '../loading.ts';
+import { bestMatches, type Searched } from '../matching.ts';
 import { type NavigationEntry, navigationEntries } from '../navigation.ts';
 import { loadConnections, loadUsers } from '../people.ts';
 import { href, navigate } from '../router.ts';
@@ -39,10 +41,8 @@ export function openPalette(): void {
   isOpen.value = true;
 }
 
-interface Target {
+interface Target extends Searched {
   readonly title: string;
-  /** Where the words that were typed are looked for, in lower case. */
-  readonly text: string;
   readonly kind: string;
   readonly address: string;
 }
@@ -72,11 +72,9 @@ function OpenPalette() {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const parts = partsOf(words, targets.data ?? []);
   const secrets = useLoaded((signal) => secretTargets(parts, signal), [parts.join(' ')]);
-  const matching = (all: readonly Target[] = []) =>
-    all.filter((each) => words.every((word) => each.text.includes(word)));
   const [names, ofSecrets] = [
-    matching([...(targets.data ?? []), ...(principals.data ?? [])]),
-    matching(secrets.data?.targets),
+    bestMatches([...(targets.data ?? []), ...(principals.data ?? [])], words),
+    bestMatches(secrets.data?.targets ?? [], words),
   ];
   const found = [...names.slice(0, Math.max(NAMES_MIN, SHOWN_MAX - ofSecrets.length)), ...ofSecrets].slice(
     0,
@@ -141,11 +139,15 @@ function OpenPalette() {
   );
 }
 
-function statusOf({ isEmpty, isMore, isSearching, words }: Shown): string {
-  if (words.length === 0) return layoutTexts.paletteHint;
-  if (isSearching) return layoutTexts.paletteSearching;
-  if (isEmpty) return layoutTexts.paletteNothing;
-  return isMore ? layoutTexts.paletteMore : layoutTexts.paletteHint;
+function statusOf({ isEmpty, isMore, isSearching, words }: Shown): ComponentChildren {
+  if (words.length > 0 && isSearching) return layoutTexts.paletteSearching;
+  if (words.length > 0 && isEmpty) return layoutTexts.paletteNothing;
+  if (words.length > 0 && isMore) return layoutTexts.paletteMore;
+  return (
+    <>
+      {layoutTexts.paletteHint} <span class="keys">{layoutTexts.paletteHintKeys}</span>
+    </>
+  );
 }
 
 interface Shown {
@@ -158,15 +160,13 @@ interface Shown {
 async function allTargets(signal: AbortSignal): Promise<Target[]> {
   const ofKind = async (entries: readonly NavigationEntry[], kind: string) => {
     const allowed = await Promise.all(entries.map(({ check }) => check === null || mayOne(check)));
-    return entries
-      .filter((_, index) => allowed[index])
-      .map(({ title, path }) => target(title, title, kind, `#/${path}`));
+    return entries.filter((_, index) => allowed[index]).map(({ title, path }) => target([title], kind, `#/${path}`));
   };
   const pages = (
     await Promise.all([ofKind(navigationEntries(), layoutTexts.kinds.page), ofKind(ACTIONS, layoutTexts.kinds.action)])
   ).flat();
   const { vaults } = await call('GET /v1/vaults', { query: { limit: 200 } }, { signal });
-  return [...pages, ...vaults.map(({ name }) => target(name, name, layoutTexts.kinds.vault, href('vaults', name)))];
+  return [...pages, ...vaults.map(({ name }) => target([name], layoutTexts.kinds.vault, href('vaults', name)))];
 }
 
 async function principalTargets(signal: AbortSignal): Promise<Target[]> {
@@ -180,18 +180,21 @@ async function principalTargets(signal: AbortSignal): Promise<Target[]> {
   ]);
   const { person, connection } = layoutTexts.kinds;
   return [
-    ...users.map(({ id, email, name }) => target(email, `${email} ${name}`, person, href('people', id))),
-    ...connections.map(({ id, name }) => target(name, name, connection, href('connections', id))),
+    ...users.map(({ id, email, name }) => target([email, name], person, href('people', id))),
+    ...connections.map(({ id, name }) => target([name], connection, href('connections', id))),
   ];
 }
 
-function target(title: string, text: string, kind: string, address: string): Target {
-  return { title, text: text.toLowerCase(), kind, address };
+/** The first of its names is shown. */
+function target(names: readonly [string, ...string[]], kind: string, address: string): Target {
+  return { title: names[0], searched: names.map((name) => name.toLowerCase()), kind, address };
 }
 
 /** The parts of paths to search for; none if the words are too short, or no path can contain them. A word may begin with the name of a vault. */
 function partsOf(words: readonly string[], targets: readonly Target[]): string[] {
-  const vaults = new Set(targets.filter(({ kind }) => kind === layoutTexts.kinds.vault).map(({ text }) => text));
+  const vaults = new Set(
+    targets.filter(({ kind }) => kind === layoutTexts.kinds.vault).flatMap(({ searched }) => searched),
+  );
   const parts = words.map((word) => {
     const [first = '', ...rest] = word.split('/');
     return rest.length > 0 && vaults.has(first) ? rest.join('/') : word;
@@ -204,26 +207,26 @@ function partsOf(words: readonly string[], targets: readonly Target[]): string[]
   return isSearched && searched.join('').length >= SEARCHED_MIN ? searched : [];
 }
 
-/** Secrets of all vaults whose paths contain what was typed. Whoever types on aborts the search before it is sent. */
+/**
+ * Secrets of all vaults whose paths contain what was typed or, if these are few, have it as abbreviations. Whoever types on aborts the search before
+ * it is sent.
+ */
 async function secretTargets(parts: readonly string[], signal: AbortSignal) {
   if (parts.length === 0) return { targets: [], isMore: false };
   await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
   signal.throwIfAborted();
-  const { secrets, next_cursor } = await call(
-    'GET /v1/secrets',
-    { query: { path: [...parts], limit: SEARCHED } },
-    { signal },
-  );
+  const find = (match: 'part' | 'abbreviation') =>
+    call('GET /v1/secrets', { query: { path: [...parts], match, limit: SEARCHED } }, { signal });
+  const first = await find('part');
+  const isFew = first.secrets.length < SHOWN_MAX && first.next_cursor === null;
+  const pages = isFew ? [first, await find('abbreviation')] : [first];
+  const secrets = new Map(pages.flatMap((page) => page.secrets).map((each) => [each.id, each]));
+  const { secretIn } = layoutTexts.kinds;
   return {
-    targets: secrets.map(({ vault, path }) =>
-      target(
-        path,
-        `${vault}/${path} ${vault}`,
-        layoutTexts.kinds.secretIn(vault),
-        href('vaults', vault, 'secret', path),
-      ),
+    targets: [...secrets.values()].map(({ vault, path }) =>
+      target([path, `${vault}/${path}`], secretIn(vault), href('vaults', vault, 'secret', path)),
     ),
-    isMore: next_cursor !== null,
+    isMore: pages.some(({ next_cursor }) => next_cursor !== null),
   };
 }
 /** More than is shown, because words that name a vault are compared here. */

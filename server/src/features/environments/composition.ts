@@ -4,7 +4,14 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Query } from '../../kernel/request/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { attributesOf, bulkDecrypt, type Opened, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
-import { ENV_FILE_TYPE, type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal } from '../transfer/index.ts';
+import {
+  ENV_FILE_TYPE,
+  type EnvFileFormat,
+  envFileLine,
+  envFileRefusal,
+  nameRefusal,
+  unpermitted,
+} from '../transfer/index.ts';
 import type * as contract from './contract.ts';
 import { type ComposeEntry, LEVELS_MAX } from './contract.ts';
 import { authorizedEnvironment, isNamed } from './service.ts';
@@ -82,17 +89,25 @@ function permittedBy({ permit = [], key_name }: Query<typeof contract.composeEnv
 /** Every value is checked before the first one is sent. Versions are immutable, so the values written afterwards are those that were checked. */
 async function refuseUnwritable(format: EnvFileFormat, opened: Values, permitted: readonly string[]): Promise<void> {
   const problems: FieldProblem[] = [];
+  const permit: string[] = [];
   for await (const some of opened) {
     for (const { row, value } of some) {
-      const refusal = nameRefusal(row.key_name, permitted) ?? envFileRefusal(format, row.key_name, value);
+      const refusedName = nameRefusal(row.key_name, permitted);
+      if (refusedName !== null) permit.push(row.key_name);
+      const refusal = refusedName ?? envFileRefusal(format, row.key_name, value);
       if (refusal === null) continue;
-      const instead = format === 'dotenv' ? 'shell or json' : 'json';
-      const reason = `cannot be ${format}: ${row.key_name} ${refusal}; request ${instead}`;
-      problems.push({ pointer: '/query/format', reason });
+      const instead = refusedName === null && format === 'dotenv' ? 'shell or json' : 'json';
+      const reason = `${row.key_name} ${refusal}; request ${instead}`;
+      problems.push(
+        refusedName === null
+          ? { pointer: '/query/format', reason: `cannot be ${format}: ${reason}` }
+          : { pointer: '/query/permit', reason: `does not have ${row.key_name}: ${reason}` },
+      );
     }
     if (problems.length >= REFUSED_SHOWN_MAX) break;
   }
-  if (problems.length > 0) throw invalid(problems.slice(0, REFUSED_SHOWN_MAX));
+  if (problems.length === 0) return;
+  throw invalid(problems.slice(0, REFUSED_SHOWN_MAX), unpermitted(permit));
 }
 
 async function* asJson(opened: Values): AsyncGenerator<string> {

@@ -220,6 +220,12 @@ export const findSecrets = endpoint({
       maxItems: PARTS_MAX,
       description: 'A part of the path. If it is given several times, the path must contain each of them.',
     }),
+    match: Type.Optional(
+      oneOf(
+        ['part', 'abbreviation'],
+        'With abbreviation, also paths that have the letters of each part in this order, the first at the start of a word: db finds DATABASE_URL. Default: part.',
+      ),
+    ),
     ...pageQuery,
   }),
   body: NONE,

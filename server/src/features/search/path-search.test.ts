@@ -76,6 +76,31 @@ onBothDatabases('secrets found by their path', (database) => {
       await invalid(find(`path=password&cursor=${wrong}`), '/query/cursor');
   });
 
+  test('are also found by abbreviations, if that is asked for', async () => {
+    const { token } = (await addTenant(service)).owner;
+    const vault = await addVault(service, {}, token);
+    const [url, root, bus] = ['API/DATABASE_URL', 'database/root', 'kiosk/d.bus-line'];
+    // The last one is as slow as it gets: it nearly matches at every letter.
+    for (const path of [url, root, bus, `${`${'a'.repeat(127)}/`.repeat(7)}x`])
+      await addSecret(service, vault, path, {}, token);
+    const paths = async (query: string) =>
+      (await found(query, token)).map((each) => each.slice(vault.length + 1)).toSorted();
+    for (const query of ['path=db&path=url', 'path=db&path=url&match=part']) assert.deepEqual(await paths(query), []);
+    const abbreviated = (...parts: string[]) =>
+      paths(`${parts.map((part) => `path=${part}&`).join('')}match=abbreviation`);
+    assert.deepEqual(await abbreviated('DB', 'url'), [url]);
+    assert.deepEqual(await abbreviated('db'), [url, root, bus]);
+    assert.deepEqual(await abbreviated('dbrt'), [root]);
+    assert.deepEqual(await abbreviated('d_bl'), [bus], 'whatever separates the words');
+    assert.deepEqual(await abbreviated('atabas', 'url'), [url], 'a part as it stands');
+    assert.deepEqual(await abbreviated('tb', 'url'), [], 'no word begins with it');
+    assert.deepEqual(await abbreviated('bd', 'url'), [], 'in this order');
+    assert.deepEqual(await abbreviated(`${'a'.repeat(31)}y`), []);
+    assert.deepEqual(await abbreviated('a'.repeat(129)), [], 'too long for an abbreviation');
+    assert.deepEqual(await found('path=dbrt&match=abbreviation'), ['closed/database/root'], 'of this tenant alone');
+    await invalid(find('path=db&match=letters'), '/query/match');
+  });
+
   test('what is malformed or too much is refused', async () => {
     for (const query of ['', 'limit=5', 'path=', `path=${'a&path='.repeat(8)}a`])
       await invalid(find(query), '/query/path');

@@ -5,7 +5,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Query } from '../../kernel/request/declaration.ts';
 import { cursorAt, openedCursor, sealedCursor } from '../../kernel/request/sealed-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { type FoundByPath, type PathPosition, pathSearch, visibleSecrets } from '../secrets/index.ts';
+import { type FoundByPath, type PathMatch, type PathPosition, pathSearch, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
 
@@ -32,10 +32,11 @@ export async function findByPath(ctx: Context, query: Query<typeof contract.find
   if (vaults.size === 0) return page(null);
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const parts = [...new Set(query.path.map((part) => part.toLowerCase()))];
+  const { match = 'part' } = query;
   const { read } = ctx.database;
   for (let scanned = WINDOW; ; scanned += WINDOW) {
     const end = await pathSearch.positionAfter(read, ctx.tenantId, position, WINDOW);
-    for await (const row of matches(ctx, position, end, parts)) {
+    for await (const row of matches(ctx, { position, end, parts, match })) {
       const vault = vaults.get(row.vault_id);
       if (vault === undefined || !visibleSecrets.isAllowed(ctx, vault, row, visibleSecrets.LISTED)) continue;
       const last = found.at(-1);
@@ -50,15 +51,17 @@ export async function findByPath(ctx: Context, query: Query<typeof contract.find
   }
 }
 
+interface Search {
+  position: PathPosition;
+  end: PathPosition | null;
+  parts: readonly string[];
+  match: PathMatch;
+}
+
 /** The matches between two positions, loaded as they are needed. */
-async function* matches(
-  ctx: Context,
-  from: PathPosition,
-  end: PathPosition | null,
-  parts: readonly string[],
-): AsyncGenerator<FoundByPath> {
-  for (let start = from; ; ) {
-    const rows = await pathSearch.between(ctx.database.read, ctx.tenantId, { start, end, parts, limit: MATCHES });
+async function* matches(ctx: Context, { position, ...search }: Search): AsyncGenerator<FoundByPath> {
+  for (let start = position; ; ) {
+    const rows = await pathSearch.between(ctx.database.read, ctx.tenantId, { ...search, start, limit: MATCHES });
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < MATCHES) return;

@@ -31,7 +31,7 @@ export { type DueRow, dueSecretsOf, type FailedRotationRow } from './rotation/du
 export { ROTATIONS } from './rotation/rotation-store.ts';
 export { Protection, type RiskFactor, riskFactors, riskScore, secretParams } from './schemas.ts';
 export { type AssessedRow, assessedSecrets } from './storage/assessed-store.ts';
-export { type FoundByPath, type PathPosition, pathSearch } from './storage/path-search-store.ts';
+export { type FoundByPath, type PathMatch, type PathPosition, pathSearch } from './storage/path-search-store.ts';
 export { SECRETS, type SummaryRow, VERSIONS } from './storage/tables.ts';
 export { fortressVaults, idsByPath, type LocatedRow, locateSecrets } from './storage/tenant-wide-store.ts';
 export { secretsById, type WatchedRow, watchedSecretAt, watchedSecrets } from './storage/watched-store.ts';

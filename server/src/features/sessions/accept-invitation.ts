@@ -1,10 +1,12 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
+import type { Body, Output } from '../../kernel/request/declaration.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant, lockAndCheckActive, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { hasFactor } from '../mfa/index.ts';
 import { insertToken } from '../tokens/index.ts';
 import {
@@ -12,8 +14,10 @@ import {
   findInvitation,
   findUser,
   INVITATION_TOKEN,
+  type InvitationRow,
   lockInvitation,
   lockUser,
+  type UserRow,
   updateUser,
 } from '../users/index.ts';
 import type * as contract from './contract.ts';
@@ -28,19 +32,56 @@ import {
 import { signInReport } from './sign-in-report.ts';
 
 /** The token has 256 random bits, so it cannot be guessed, and response time reveals nothing useful. */
-export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: Body<typeof contract.acceptInvite>) {
+async function openInvitation(ctx: Context, ports: SessionPorts, token: string): Promise<OpenInvitation> {
   const { read } = ctx.database;
   ctx.record.setResource('session');
-  const hash = sha256(body.token);
-  const found = INVITATION_TOKEN.matches(body.token) ? await findInvitation(read, hash) : undefined;
-  if (found === undefined) throw denied('no such invitation');
-  const { tenant_id, user_id } = found;
+  const hash = sha256(token);
+  const invitation = INVITATION_TOKEN.matches(token) ? await findInvitation(read, hash) : undefined;
+  if (invitation === undefined) throw denied('no such invitation');
+  const { tenant_id, user_id } = invitation;
   const [tenant, user] = [await findTenant(read, tenant_id), await findUser(read, tenant_id, user_id)];
   if (tenant === undefined || user === undefined) throw denied('the user or tenant was deleted');
   identify(ctx, tenant, user_id, user.email);
-  if (found.expires_at <= ctx.now) throw denied('the invitation has expired');
-
+  if (invitation.expires_at <= ctx.now) throw denied('the invitation has expired');
   await refuseIfSignOnRequired(ctx, ports, user);
+  return { hash, invitation, tenant, user };
+}
+
+interface OpenInvitation {
+  hash: Buffer;
+  invitation: InvitationRow;
+  tenant: TenantRow;
+  user: UserRow;
+}
+
+/** Shows it to whoever could accept it, and to nobody else. */
+export async function readInvitation(
+  ctx: Context,
+  ports: SessionPorts,
+  { token }: Body<typeof contract.readInvite>,
+): Promise<Output<typeof contract.readInvite>> {
+  const { read } = ctx.database;
+  const { invitation, tenant, user } = await openInvitation(ctx, ports, token);
+  const { tenant_id, user_id } = user;
+  if (user.status !== 'invited') throw denied('the invitation was used, replaced or revoked');
+  await refuseOvertaken(read, ports, user);
+  if (tenant.status !== 'active') throw denied('the tenant is suspended');
+  // Nobody has shown yet to be this person, so it must not count as their activity.
+  identify(ctx, tenant, '', user.email);
+  const inviter = await findUser(read, tenant_id, invitation.invited_by);
+  ctx.record.describe({ user: user_id, invited_by: invitation.invited_by });
+  return {
+    organization: tenant.name,
+    email: user.email,
+    role: user.role,
+    invited_by: inviter?.name || null,
+    expires_at: timestamp(invitation.expires_at),
+  };
+}
+
+export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: Body<typeof contract.acceptInvite>) {
+  const { hash, invitation: found, user } = await openInvitation(ctx, ports, body.token);
+  const { tenant_id, user_id } = user;
   const password_hash = await hashPassword(body.password, tenant_id);
   const report = await signInReport(ctx, user);
   const issued = await issueSession(ctx, user, { method: 'invitation' });
@@ -51,8 +92,7 @@ export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: 
     const isSame = invitation !== undefined && hash.equals(invitation.token_hash);
     if (!isSame || invited?.status !== 'invited')
       throw denied('the invitation was used, replaced or revoked concurrently');
-    if (await hasFactor(tx, tenant_id, user_id)) throw overtaken('a second factor');
-    if (await ports.hasSignOnIdentity(tx, tenant_id, user_id)) throw overtaken('an identity at a provider');
+    await refuseOvertaken(tx, ports, invited);
     if (!(await lockAndCheckActive(tx, tenant_id))) throw denied('the tenant is suspended');
     await deleteInvitation(tx, tenant_id, user_id);
     await updateUser(tx, tenant_id, user_id, { password_hash, status: 'active' });
@@ -61,6 +101,11 @@ export async function acceptInvitation(ctx: Context, ports: SessionPorts, body: 
     await raiseEpoch(tx, tenant_id);
     return sessionAnswer(issued);
   });
+}
+
+async function refuseOvertaken(db: Reader, ports: SessionPorts, { tenant_id, user_id }: UserRow): Promise<void> {
+  if (await hasFactor(db, tenant_id, user_id)) throw overtaken('a second factor');
+  if (await ports.hasSignOnIdentity(db, tenant_id, user_id)) throw overtaken('an identity at a provider');
 }
 
 /** An invitation takes the place of neither, so whoever holds it must not get in with it alone. */

@@ -22,8 +22,16 @@ import {
 } from '../../kernel/request/wire.ts';
 import { ContinuedSession, otpText, PasskeyAssertion, PasskeyRequestOptions } from '../mfa/index.ts';
 import { tokenKind } from '../tokens/index.ts';
+import { OwnSession, TenantWarning } from './schemas.ts';
 
 const INVITATION_LENGTH_MAX = 128;
+const invitationToken = Type.String({
+  minLength: 1,
+  maxLength: INVITATION_LENGTH_MAX,
+  writeOnly: true,
+  description: 'The token of the invitation.',
+  examples: ['cv_inv_7Qm2xV9kLr4Tn8'],
+});
 const anyPassword = Type.String({
   minLength: 1,
   maxLength: PASSWORD_LENGTH_MAX,
@@ -120,6 +128,35 @@ export const passkeyLogin = endpoint({
   errors: ['LOGIN_DENIED', 'PASSKEYS_DISABLED'],
 });
 
+export const readInvite = endpoint({
+  ...common,
+  name: 'readInvite',
+  method: 'POST',
+  path: '/auth/read-invite',
+  summary: 'Show what an invitation is for',
+  description:
+    'For whoever holds its token, before they accept it. It changes nothing, and refuses what POST /auth/accept-invite would refuse, with the same response.',
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  rate: 'auth',
+  audit: 'auth:read_invite',
+  effect: 'read',
+  body: object({ token: invitationToken }),
+  status: 200,
+  output: object({
+    organization: Type.String({ description: 'The name of the tenant that the account belongs to.' }),
+    email: Type.String({ description: 'The address that was invited, with which you log in.' }),
+    role: RoleName,
+    invited_by: nullable(
+      Type.String({ description: 'The name of the person who invited you; null if they have none.' }),
+    ),
+    expires_at: timestampText,
+  }),
+  errors: ['LOGIN_DENIED'],
+});
+
 export const acceptInvite = endpoint({
   ...common,
   name: 'acceptInvite',
@@ -136,16 +173,7 @@ export const acceptInvite = endpoint({
   rate: 'auth',
   audit: 'auth:accept_invite',
   effect: 'change',
-  body: object({
-    token: Type.String({
-      minLength: 1,
-      maxLength: INVITATION_LENGTH_MAX,
-      writeOnly: true,
-      description: 'The token of the invitation.',
-      examples: ['cv_inv_7Qm2xV9kLr4Tn8'],
-    }),
-    password: newPassword,
-  }),
+  body: object({ token: invitationToken, password: newPassword }),
   status: 200,
   output: Session,
   errors: ['LOGIN_DENIED'],
@@ -228,27 +256,6 @@ export const stepUp = endpoint({
   errors: ['LOGIN_DENIED', 'MFA_REQUIRED', 'PASSKEYS_DISABLED'],
 });
 
-const OwnSession = named(
-  'Session',
-  'A session of yours that has not ended.',
-  object({
-    id: id('token'),
-    is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
-    method: nullable(
-      oneOf(['password', 'passkey', 'sign_on', 'invitation', 'device']),
-      'How it was opened; sign_on: with an OpenID provider; device: by a code on a command line, which another session or a sign-in with a provider confirmed. Null if it is older than this field.',
-    ),
-    factor: nullable(
-      oneOf(['totp', 'passkey', 'recovery_code']),
-      'The second factor that was shown; null if none was.',
-    ),
-    address: nullable(Type.String(), 'The address that opened it.'),
-    mfa_at: nullable(timestampText),
-    created_at: timestampText,
-    expires_at: timestampText,
-  }),
-);
-
 export const listSessions = endpoint({
   ...common,
   name: 'listSessions',
@@ -290,16 +297,6 @@ export const endSession = endpoint({
   output: Deleted,
   errors: ['NOT_FOUND'],
 });
-
-const TenantWarning = named(
-  'TenantWarning',
-  'A warning for owners and admins about their tenant.',
-  object({
-    code: oneOf(['two_admins', 'break_glass', 'first_token'], 'Stable code for programs.'),
-    message: Type.String({ description: 'What it means and what to do.' }),
-    at: nullable(timestampText),
-  }),
-);
 
 export const readMe = endpoint({
   ...common,

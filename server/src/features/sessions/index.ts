@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Wiring } from '../../kernel/platform/wiring.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
-import { acceptInvitation } from './accept-invitation.ts';
+import { acceptInvitation, readInvitation } from './accept-invitation.ts';
 import * as contract from './contract.ts';
 import * as ownSessions from './own-sessions.ts';
 import { passkeyLogin, passkeyLoginOptions } from './passkey-login.ts';
@@ -46,6 +46,7 @@ export function sessionsFeature(kernel: Kernel, wiring: Wiring): Feature {
       stepUp: (ctx, { body }) => stepUp(ctx, body),
       listSessions: (ctx, { query }) => ownSessions.list(ctx, query),
       endSession: (ctx, { params }) => ownSessions.end(ctx, params.session_id),
+      readInvite: (ctx, { body }) => readInvitation(ctx, ports, body),
       acceptInvite: (ctx, { body }) => acceptInvitation(ctx, ports, body),
       logout: (ctx) => sessions.logout(ctx),
       readMe: (ctx) => sessions.me(ctx, ports),

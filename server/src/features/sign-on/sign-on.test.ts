@@ -439,6 +439,8 @@ onBothDatabases('sign-on', (database) => {
     await ok(tryLogIn(service, owner, {}, fromElsewhere()));
     const body = { token: invitation.token, password: 'a password of their own' };
     await refused(service.call('POST', '/auth/accept-invite', { token: null, body }), 401, 'LOGIN_DENIED');
+    const looked = { token: null, body: { token: invitation.token } };
+    await refused(service.call('POST', '/auth/read-invite', looked), 401, 'LOGIN_DENIED');
     await sessionOf(tenant);
   });
 });

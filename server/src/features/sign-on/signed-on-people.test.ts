@@ -88,6 +88,7 @@ onBothDatabases('people whom a provider signs in', (database) => {
     const invite = (by: string, id: string) => send(by, 'POST', `/v1/users/${id}/invite`);
     const accept = (token: string) =>
       send(null, 'POST', '/auth/accept-invite', { token, password: 'chosen by somebody else' });
+    const look = (token: string) => send(null, 'POST', '/auth/read-invite', { token });
 
     test('is not made for them, nor for whoever has a second factor', async () => {
       const tenant = await withProvider();
@@ -122,6 +123,7 @@ onBothDatabases('people whom a provider signs in', (database) => {
       );
       const { message } = await refused(accept(linked.invitation.token), 401, 'LOGIN_DENIED');
       assert.match(message, /has an identity at a provider/);
+      assert.equal((await refused(look(linked.invitation.token), 401, 'LOGIN_DENIED')).message, message);
       const again = await refused(invite(token, linked.id), 409, 'IN_USE');
       assert.match(again.message, /set their status to active/);
 
@@ -136,6 +138,7 @@ onBothDatabases('people whom a provider signs in', (database) => {
       });
       const refusal = await refused(accept(TOKEN), 401, 'LOGIN_DENIED');
       assert.match(refusal.message, /has a second factor/);
+      assert.equal((await refused(look(TOKEN), 401, 'LOGIN_DENIED')).message, refusal.message);
       const user = await ok(send(token, 'GET', `/v1/users/${created.id}`));
       assert.deepEqual([user.status, user.has_password], ['invited', false]);
     });

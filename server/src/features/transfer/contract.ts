@@ -44,6 +44,16 @@ const ImportWarning = named(
   }),
 );
 
+const ImportProblem = named(
+  'ImportProblem',
+  'Why one entry could not be imported.',
+  object({
+    code: oneOf(['SECRET_ALREADY_EXISTS', 'ROTATION_IN_PROGRESS', 'VALIDATION_FAILED'], 'Stable code for programs.'),
+    message: Type.String({ description: 'Explanation of the problem.' }),
+    path: Type.String({ description: 'Path of the entry; ? if it does not look like one.' }),
+  }),
+);
+
 export const importSecrets = endpoint({
   ...common,
   name: 'importSecrets',
@@ -51,7 +61,7 @@ export const importSecrets = endpoint({
   path: '/v1/vaults/{vault}/import',
   summary: 'Create or change many secrets at once, from JSON or a .env file',
   description:
-    'Imports all or nothing. With `dry_run` nothing is written, and the response shows what would change. An unchanged value creates no new version if you may read it. If a key repeats in a .env file, the last line wins; `$NAME` is not expanded; `warnings` lists such lines.',
+    'Imports all or nothing. With `dry_run` nothing is written, and the response shows what would change; with `keep_going` also what could not be imported, which `leave_out` leaves out. An unchanged value creates no new version if you may read it. If a key repeats in a .env file, the last line wins; `$NAME` is not expanded; `warnings` lists such lines.',
   permission: 'secrets:import',
   rate: 'write',
   bulk: true,
@@ -84,6 +94,18 @@ export const importSecrets = endpoint({
     ),
     on_existing: Type.Optional(oneOf(['update', 'skip', 'fail'], 'What to do with existing secrets; default: update.')),
     dry_run: Type.Optional(Type.Boolean({ description: 'If true, only shows what would change.' })),
+    keep_going: Type.Optional(
+      Type.Boolean({
+        description:
+          'Only with `dry_run`. If true, entries that exist already, are being rotated or do not have the required format are listed in `problems`, and the others are planned. Otherwise the first of them refuses the import.',
+      }),
+    ),
+    leave_out: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
+        maxItems: IMPORT_ENTRIES_MAX,
+        description: 'Paths, with the prefix, of entries that are not imported.',
+      }),
+    ),
   }),
   status: 200,
   output: object({
@@ -95,6 +117,9 @@ export const importSecrets = endpoint({
     changes: Type.Array(ImportChange),
     warnings: Type.Array(ImportWarning, {
       description: 'Lines of the .env file that may not mean what you intended; empty if there are none.',
+    }),
+    problems: Type.Array(ImportProblem, {
+      description: 'With `keep_going`, the entries that could not be imported; otherwise empty.',
     }),
   }),
   raw: NONE,

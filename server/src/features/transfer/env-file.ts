@@ -112,6 +112,13 @@ export function nameRefusal(name: string, permitted: readonly string[] = []): st
   return `would become ${name}, which changes how programs are loaded or where they connect: if that is meant, send permit=${name}; otherwise rename the secret`;
 }
 
+const UNPERMITTED_SHOWN_MAX = 20;
+
+/** What an error says about names that were refused, so that a program can ask a person whether they are meant. */
+export function unpermitted(names: readonly string[]): { permit?: readonly string[] } {
+  return names.length === 0 ? {} : { permit: names.slice(0, UNPERMITTED_SHOWN_MAX) };
+}
+
 /** Returns why an entry cannot be written in this format, or null. It never repeats the value. */
 export function envFileRefusal(format: EnvFileFormat, name: string, value: string): string | null {
   if (!NAME.test(name)) return 'would get a name that is not valid for an environment variable';

@@ -14,7 +14,7 @@ import {
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { ENV_FILE_TYPE } from './contract.ts';
-import { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal, variableName } from './env-file.ts';
+import { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal, unpermitted, variableName } from './env-file.ts';
 
 const EXPORTABLE = ['secrets:export', 'secrets:read'];
 type Values = AsyncGenerator<Opened<DecidedRow>[]>;
@@ -95,17 +95,26 @@ async function refuseUnwritable(
 ): Promise<void> {
   refuseSameNames(format, rows);
   const problems: FieldProblem[] = [];
+  const permit: string[] = [];
   for await (const some of opened) {
     for (const { row, value } of some) {
       const name = variableName(row.path);
-      const refusal = nameRefusal(name, permitted) ?? envFileRefusal(format, name, value);
+      const refusedName = nameRefusal(name, permitted);
+      if (refusedName !== null) permit.push(name);
+      const refusal = refusedName ?? envFileRefusal(format, name, value);
       if (refusal === null) continue;
-      const reason = `cannot be ${format}: ${row.path} ${refusal}; use a narrower prefix, or request ${format === 'dotenv' ? 'shell or json' : 'json'}`;
-      problems.push({ pointer: '/query/format', reason });
+      const instead = refusedName === null && format === 'dotenv' ? 'shell or json' : 'json';
+      const reason = `${row.path} ${refusal}; use a narrower prefix, or request ${instead}`;
+      problems.push(
+        refusedName === null
+          ? { pointer: '/query/format', reason: `cannot be ${format}: ${reason}` }
+          : { pointer: '/query/permit', reason: `does not have ${name}: ${reason}` },
+      );
     }
     if (problems.length >= REFUSED_SHOWN_MAX) break;
   }
-  if (problems.length > 0) throw invalid(problems.slice(0, REFUSED_SHOWN_MAX));
+  if (problems.length === 0) return;
+  throw invalid(problems.slice(0, REFUSED_SHOWN_MAX), unpermitted(permit));
 }
 
 /** If two paths became the same name, one of the values would be lost. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, type FieldProblem, invalidField } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
@@ -21,6 +21,7 @@ import { DotenvError, type DotenvWarning, parseDotenv } from './dotenv.ts';
 const ENTRIES_A_TURN = 20;
 
 type ImportBody = Body<typeof contract.importSecrets>;
+type Problem = Output<typeof contract.importSecrets>['problems'][number];
 type Warning = Output<typeof contract.importSecrets>['warnings'][number];
 
 interface GivenEntry extends ImportEntry {
@@ -29,7 +30,10 @@ interface GivenEntry extends ImportEntry {
 
 export async function importSecrets(ctx: Context, vaultName: string, body: ImportBody) {
   const vault = await authorizedVault(ctx, ctx.database.read, vaultName);
-  const entries = entriesOf(body);
+  if (body.keep_going === true && body.dry_run !== true) {
+    throw invalidField('/body/keep_going', 'is for dry_run: an import is written whole or not at all');
+  }
+  const { entries, problems } = entriesOf(body);
   const target: ImportTarget = {
     vault,
     options: {
@@ -41,17 +45,17 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   };
   if (body.dry_run === true) {
     ctx.record.describe({ dry_run: true, entries: entries.length });
-    return answer(true, await planAll(ctx, target, entries), entries);
+    return answer(true, await planAll(ctx, target, entries, { problems }), { entries, problems });
   }
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
-    const planned = await planAll(ctx, target, entries, tx);
+    const planned = await planAll(ctx, target, entries, { tx });
     for (const [i, change] of planned.entries()) {
       await secretImport.carryOut(ctx, tx, { ...target, sealer }, change);
       if (i % ENTRIES_A_TURN === 0) await nextTurn();
     }
     await secretImport.finish(ctx, tx, vault, planned);
-    const result = answer(false, planned, entries);
+    const result = answer(false, planned, { entries, problems });
     const { created, updated, unchanged, skipped } = result;
     ctx.record.describe({ created, updated, unchanged, skipped });
     return result;
@@ -63,27 +67,64 @@ async function planAll(
   ctx: Context,
   target: ImportTarget,
   entries: readonly ImportEntry[],
-  tx?: Tx,
+  { tx, problems = null }: { tx?: Tx; problems?: Problem[] | null },
 ): Promise<PlannedChange[]> {
   const planned: PlannedChange[] = [];
   for (const [i, entry] of entries.entries()) {
-    planned.push(await secretImport.plan(ctx, target, entry, tx));
+    try {
+      planned.push(await secretImport.plan(ctx, target, entry, tx));
+    } catch (error) {
+      collect(problems, entry, error);
+    }
     if (i % ENTRIES_A_TURN === 0) await nextTurn();
   }
   return planned;
 }
 
-function entriesOf(body: ImportBody): GivenEntry[] {
+/** Adds what is wrong with an entry to the problems, if they are collected. Whatever is not about this entry alone is thrown. */
+function collect(problems: Problem[] | null, { path, pointer }: ImportEntry, error: unknown): void {
+  if (problems === null || !(error instanceof CofferError)) throw error;
+  const { code, message, details } = error;
+  if (code === 'VALIDATION_FAILED') {
+    const [field] = (details?.['fields'] ?? []) as readonly FieldProblem[];
+    if (field?.pointer !== pointer) throw error;
+    problems.push({ code, message: field.reason, path });
+  } else if (code === 'SECRET_ALREADY_EXISTS' || code === 'ROTATION_IN_PROGRESS') {
+    problems.push({ code, message, path });
+  } else {
+    throw error;
+  }
+}
+
+/** The entries to import. With `keep_going` the problems are those whose path is wrong; without it they are null. */
+function entriesOf(body: ImportBody): { entries: GivenEntry[]; problems: Problem[] | null } {
   if ((body.secrets === undefined) === (body.dotenv === undefined)) {
     throw invalidField('/body', 'must have exactly one of secrets and dotenv');
   }
-  const given = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
+  const all = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
+  const before = prefixOf(body);
+  const given = withoutLeftOut(all, before, body.leave_out ?? []);
   if (given.length === 0) throw invalidField('/body', 'has nothing to import');
   if (given.length > IMPORT_ENTRIES_MAX) throw invalidField('/body', `may have at most ${IMPORT_ENTRIES_MAX} entries`);
-  const before = prefixOf(body);
-  return given
-    .map((entry) => ({ ...entry, path: pathIn(before + entry.path, entry.pointer) }))
-    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  const problems: Problem[] | null = body.keep_going === true ? [] : null;
+  const entries: GivenEntry[] = [];
+  for (const entry of given) {
+    try {
+      entries.push({ ...entry, path: pathIn(before + entry.path, entry.pointer) });
+    } catch (error) {
+      collect(problems, { ...entry, path: isShown(entry.path) ? before + entry.path : '?' }, error);
+    }
+  }
+  return { entries: entries.sort((a, b) => (a.path < b.path ? -1 : 1)), problems };
+}
+
+function withoutLeftOut(all: readonly GivenEntry[], before: string, leaveOut: readonly string[]): GivenEntry[] {
+  const given = new Map(all.map((entry) => [before + entry.path, entry]));
+  for (const [i, path] of leaveOut.entries()) {
+    if (!given.delete(path))
+      throw invalidField(`/body/leave_out/${i}`, 'must be the path of an entry, with the prefix, once');
+  }
+  return [...given.values()];
 }
 
 /** Returns the prefix with a trailing slash. Only the last segment of a path can be a reserved word, so it is validated with one more segment. */
@@ -105,7 +146,11 @@ function fromJson(secrets: Record<string, string>): GivenEntry[] {
 
 /** Only text that looks like a path is echoed: a key may be anything, even a misplaced value. */
 function shown(path: string): string {
-  return /^[A-Za-z0-9._/-]{1,200}$/.test(path) ? path.replaceAll('/', '~1') : '?';
+  return isShown(path) ? path.replaceAll('/', '~1') : '?';
+}
+
+function isShown(path: string): boolean {
+  return /^[A-Za-z0-9._/-]{1,200}$/.test(path);
 }
 
 function fromDotenv(text: string): GivenEntry[] {
@@ -127,7 +172,11 @@ const WARNINGS: Readonly<Record<DotenvWarning, string>> = {
   unexpanded_variable: 'A shell would expand the text after $; it was imported literally.',
 };
 
-function answer(dry_run: boolean, planned: readonly PlannedChange[], entries: readonly GivenEntry[]) {
+function answer(
+  dry_run: boolean,
+  planned: readonly PlannedChange[],
+  { entries, problems }: ReturnType<typeof entriesOf>,
+) {
   const count = (change: PlannedChange['change']) => planned.filter((one) => one.change === change).length;
   return {
     dry_run,
@@ -137,5 +186,6 @@ function answer(dry_run: boolean, planned: readonly PlannedChange[], entries: re
     skipped: count('skip'),
     changes: planned.map(({ entry, change, version }) => ({ path: entry.path, change, version })),
     warnings: entries.flatMap(({ path, warnings }) => warnings.map((warning) => ({ ...warning, path }))),
+    problems: problems ?? [],
   };
 }

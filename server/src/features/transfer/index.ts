@@ -5,7 +5,7 @@ import { exportSecrets } from './export.ts';
 import { importSecrets } from './import.ts';
 
 export { ENV_FILE_TYPE, permittedNames } from './contract.ts';
-export { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal } from './env-file.ts';
+export { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal, unpermitted } from './env-file.ts';
 
 export function transferFeature(): Feature {
   return {

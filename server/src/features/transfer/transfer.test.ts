@@ -49,6 +49,7 @@ onBothDatabases('import and export', (database) => {
           { path: 'z/new', change: 'create', version: 1 },
         ],
         warnings: [],
+        problems: [],
       });
       const other = await ok(service.call('GET', secretUrl(vault, 'other')));
       assert.deepEqual([other.value, other.type, other.metadata], ['two', 'password', { tags: ['kept'] }]);
@@ -395,6 +396,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal((await take(vault, 'format=shell&prefix=quo/')).text, `export QUO_TES='hush'\\''s "x"'\n`);
       const { details } = await refused(take(vault, 'format=shell&prefix=ld/'), 422, 'VALIDATION_FAILED');
       assert.match(details.fields[0].reason, /ld\/preload would become LD_PRELOAD/);
+      assert.deepEqual(details.permit, ['LD_PRELOAD'], 'for a program that asks somebody');
       // Whoever writes a secret chooses its path, so an exact name says nothing about whom it is read by.
       for (const format of ['shell', 'dotenv', 'docker']) {
         const exact = await refused(take(vault, `format=${format}&prefix=PROMPT`), 422, 'VALIDATION_FAILED');

@@ -39,14 +39,17 @@ onBothDatabases('invitations', (database) => {
   const again = (id: string, token = service.adminToken) => service.call('POST', `/v1/users/${id}/invite`, { token });
   const accept = (token: string, password = PASSWORD) =>
     service.call('POST', '/auth/accept-invite', { token: null, body: { token, password } });
+  const look = (token: string) => service.call('POST', '/auth/read-invite', { token: null, body: { token } });
   const patch = (id: string, body: object) => service.call('PATCH', `/v1/users/${id}`, { body });
   const statusOf = async (id: string) => (await ok(service.call('GET', `/v1/users/${id}`))).status;
   const address = () => `${uniqueName('invited')}@example.com`;
   const invite = async (more: object = {}, token?: string) =>
     ok(create({ email: address(), invite: true, ...more }, token), 201);
   const isRefused = async (token: string) => {
-    const { message } = await refused(accept(token), 401, 'LOGIN_DENIED');
-    assert.match(message, /Ask the person who invited you for a new one/);
+    for (const use of [accept, look]) {
+      const { message } = await refused(use(token), 401, 'LOGIN_DENIED');
+      assert.match(message, /Ask the person who invited you for a new one/);
+    }
   };
   const userBy = async (email: string) =>
     (await allPages(service, '/v1/users', 'users')).find((user) => user.email === email);
@@ -63,6 +66,32 @@ onBothDatabases('invitations', (database) => {
     assert.equal(await statusOf(made.id), 'active');
     assert.ok(await logIn(service, { ...made, password: PASSWORD }));
     await isRefused(made.invitation.token);
+  });
+
+  test('whoever holds it sees what it is for, and that uses up nothing', async () => {
+    const { owner, name } = await addTenant(service);
+    await ok(service.call('PATCH', '/auth/me', { token: owner.token, body: { name: 'Olga Owner' } }));
+    const made = await invite({ name: 'Bob', role: 'auditor' }, owner.token);
+    const shown = {
+      organization: name,
+      email: made.email,
+      role: 'auditor',
+      invited_by: 'Olga Owner',
+      expires_at: made.invitation.expires_at,
+    };
+    assert.deepEqual(await ok(look(made.invitation.token)), shown);
+    assert.deepEqual(await ok(look(made.invitation.token)), shown);
+    await ok(service.call('PATCH', `/v1/users/${owner.id}`, { token: owner.token, body: { name: '' } }));
+    assert.equal((await ok(look(made.invitation.token))).invited_by, null);
+    const { entries } = await ok(service.call('GET', '/v1/audit?action=auth:read_invite', { token: owner.token }));
+    assert.deepEqual(
+      entries.map(({ actor, details }: { actor: { kind: string; id: string }; details: object }) => [actor, details]),
+      Array(3).fill([
+        { kind: 'anonymous', id: '', name: made.email, key: '' },
+        { user: made.id, invited_by: owner.id },
+      ]),
+    );
+    await ok(accept(made.invitation.token));
   });
 
   test('until then nobody is let in, and lists say so', async () => {
@@ -99,13 +128,16 @@ onBothDatabases('invitations', (database) => {
     ];
     const told = new Set<string>();
     for (const token of tokens) {
-      const { text, headers, body } = await accept(token);
-      told.add(text.replace(body.error.request_id, '').replace(headers.get('x-request-id') ?? '', ''));
-      assert.ok(!text.includes(token));
+      for (const { text, headers, body } of [await accept(token), await look(token)]) {
+        told.add(text.replace(body.error.request_id, '').replace(headers.get('x-request-id') ?? '', ''));
+        assert.ok(!text.includes(token));
+      }
     }
     assert.equal(told.size, 1);
     await invalid(accept(used, 'short'), '/body/password');
     await invalid(accept(''), '/body/token');
+    await invalid(look(''), '/body/token');
+    await invalid(look('cv_inv_'.padEnd(129, 'x')), '/body/token');
     await invalid(create({ email: address(), invite: true, password: PASSWORD }), '/body/password');
   });
 
@@ -247,6 +279,7 @@ onBothDatabases('invitations', (database) => {
   test('is recorded without its token', async () => {
     const { id, email, invitation } = await invite();
     const { token } = await ok(again(id), 201);
+    await ok(look(token));
     await ok(accept(token));
     const log: Answer = await service.call('GET', '/v1/audit?limit=100');
     for (const one of [token, invitation.token]) assert.ok(!log.text.includes(one));
@@ -282,6 +315,7 @@ onBothDatabases('invitations', (database) => {
     );
     const extended = await accept(invitation.token);
     assert.ok(extended.status >= 400, String(extended.status));
+    assert.ok((await look(invitation.token)).status >= 400);
     await behindItsBack(db, (rows) =>
       rows.updateTable('invitations').set({ user_id: 'user_x' }).where('user_id', '=', victim.id).execute(),
     );

@@ -131,14 +131,14 @@ export class CofferError extends Error {
   }
 }
 
-export function invalid(fields: FieldProblem[]): CofferError {
+export function invalid(fields: FieldProblem[], others: object = {}): CofferError {
   const first = fields[0];
   const where = first === undefined ? '' : `: ${first.pointer || '/'} ${first.reason}`;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
   const message = `The request is not valid${where}${more}`;
   // Some reasons are already whole sentences.
   const end = /[.?!]$/.test(message) ? '' : '.';
-  return new CofferError('VALIDATION_FAILED', message + end, { details: { fields } });
+  return new CofferError('VALIDATION_FAILED', message + end, { details: { fields, ...others } });
 }
 
 export function invalidField(pointer: string, reason: string): CofferError {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { kindOf } from '../../../kernel/storage/dialect.ts';
 import type { SecretRow } from './tables.ts';
@@ -17,6 +17,9 @@ const FOUND = [
   'updated_at',
 ] as const;
 export type FoundByPath = Pick<SecretRow, (typeof FOUND)[number]>;
+
+/** Whether a path contains a text as it stands, or also if the text abbreviates words of the path. */
+export type PathMatch = 'part' | 'abbreviation';
 
 /** A place in the secrets of a tenant, ordered by path and vault. */
 export interface PathPosition {
@@ -64,8 +67,9 @@ function between(
     start,
     end,
     parts,
+    match,
     limit,
-  }: { start: PathPosition; end: PathPosition | null; parts: readonly string[]; limit: number },
+  }: { start: PathPosition; end: PathPosition | null; parts: readonly string[]; match: PathMatch; limit: number },
 ): Promise<FoundByPath[]> {
   const contains = kindOf(db) === 'sqlite' ? containsOnSqlite : containsOnPostgres;
   let query = after(db, tenantId, start).select(FOUND);
@@ -74,7 +78,7 @@ function between(
       .where(PATH, '<=', end.path)
       .where((eb) => eb.or([eb(PATH, '<', end.path), eb('vault_id', '<=', end.vaultId)]));
   }
-  for (const part of parts) query = query.where(contains(part));
+  for (const part of parts) query = query.where(match === 'part' ? contains(part) : abbreviates(part, contains(part)));
   return query.limit(limit).execute();
 }
 
@@ -84,6 +88,19 @@ function containsOnSqlite(part: string) {
 
 function containsOnPostgres(part: string) {
   return sql<boolean>`strpos(lower(${PATH}), ${part}) > 0`;
+}
+
+/** Every separator of words becomes this one, so that no pattern has a wildcard of its own. */
+const WORD_STARTS = sql<string>`'/' || replace(replace(replace(lower(${PATH}), '_', '/'), '-', '/'), '.', '/')`;
+
+/** A longer part abbreviates nothing, and would take long to look for. */
+const ABBREVIATION_LENGTH_MAX = 32;
+
+/** The letters stand in the path in this order, the first of them at the start of a word; or the path contains the part. */
+function abbreviates(part: string, contains: RawBuilder<boolean>) {
+  if (part.length > ABBREVIATION_LENGTH_MAX) return contains;
+  const letters = part.replace(/[._-]/g, '/').split('').join('%');
+  return sql<boolean>`(${contains} or ${WORD_STARTS} like ${`%/${letters}%`})`;
 }
 
 /** A search for parts of paths in all vaults of a tenant. */
