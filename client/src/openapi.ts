@@ -516,6 +516,8 @@ export interface components {
                 [key: string]: unknown;
             };
             status: components["schemas"]["ApprovalStatus"];
+            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
+            can_approve: boolean;
             requested_by: components["schemas"]["ApprovalPerson"];
             /**
              * Format: date-time
@@ -564,6 +566,8 @@ export interface components {
                 [key: string]: unknown;
             };
             status: components["schemas"]["ApprovalStatus"];
+            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
+            can_approve: boolean;
             requested_by: components["schemas"]["ApprovalPerson"];
             /**
              * Format: date-time
@@ -584,8 +588,6 @@ export interface components {
             single_approver: boolean;
             cancelled_because: components["schemas"]["ApprovalCancelReason"] | null;
             failure: components["schemas"]["ApprovalFailure"] | null;
-            /** @description Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same. */
-            can_approve: boolean;
             request: components["schemas"]["ApprovalRequest"] | null;
             digest: string | null;
         };
@@ -1292,6 +1294,8 @@ export interface components {
         ConfirmTotpInput: {
             /** @description Six digits from the authenticator, or a recovery code. */
             otp: string;
+            /** @description Whether your first factor counts as shown by adding it, as after POST /auth/step-up: `session` then has your session under a new id, and the old one ends. */
+            step_up?: boolean;
         };
         /** @description The response of `confirmTotp`. */
         ConfirmTotpOutput: {
@@ -1300,6 +1304,8 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             confirmed_at: string;
+            /** @description Null without `step_up`, to a personal access token, and if you had a factor before: what you showed to add another one counts for its 15 minutes. */
+            session: components["schemas"]["ContinuedSession"] | null;
             /** @description Returned once; each can be used once. */
             recovery_codes: string[];
         };
@@ -1330,6 +1336,25 @@ export interface components {
          * @enum {string}
          */
         ConnectionStatus: "active" | "disabled";
+        /** @description Your session under its new id, in which a second factor was shown. The old one has ended. */
+        ContinuedSession: {
+            /** @description Returned once. */
+            token: string;
+            /** @description An id that starts with token_. */
+            token_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description An id that starts with user_. */
+            user_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            mfa_at: string;
+        };
         /** @description The response of `createAttestationNonce`. */
         CreateAttestationNonceOutput: {
             /** @description 32 bytes in base64 with padding. */
@@ -2348,6 +2373,32 @@ export interface components {
             /** @description What you call it, such as the device it is on. */
             name: string;
             response: components["schemas"]["PasskeyRegistration"];
+            /** @description Whether your first factor counts as shown by adding it, as after POST /auth/step-up: `session` then has your session under a new id, and the old one ends. */
+            step_up?: boolean;
+        };
+        /** @description The response of `enrolPasskey`. */
+        EnrolPasskeyOutput: {
+            /** @description An id that starts with passkey_. */
+            id: string;
+            /** @description What you call it. */
+            name: string;
+            /** @description Whether it can be copied between devices of the person. */
+            is_synced: boolean;
+            /** @description How browsers reach it, such as internal, hybrid or usb. */
+            transports: string[];
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            last_used_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            opens_fortress_from: string;
+            /** @description Null without `step_up`, to a personal access token, and if you had a factor before: what you showed to add another one counts for its 15 minutes. */
+            session: components["schemas"]["ContinuedSession"] | null;
         };
         /** @description The response of `enrolTotp`. */
         EnrolTotpOutput: {
@@ -5193,25 +5244,6 @@ export interface components {
             options: components["schemas"]["PasskeyRequestOptions"] | null;
             expires_at: string | null;
         };
-        /** @description The response of `stepUp`. */
-        StepUpOutput: {
-            /** @description Returned once. */
-            token: string;
-            /** @description An id that starts with token_. */
-            token_id: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601 in UTC, with milliseconds.
-             */
-            expires_at: string;
-            /** @description An id that starts with user_. */
-            user_id: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601 in UTC, with milliseconds.
-             */
-            mfa_at: string;
-        };
         /** @description A request to this service that you can send yourself. The assistant sends none. */
         SuggestedRequest: {
             /**
@@ -5620,6 +5652,7 @@ export interface components {
             value?: string;
             /** @description api_key, password, token, database, … */
             type?: string;
+            protection?: components["schemas"]["Protection"];
             metadata?: components["schemas"]["SecretMetadataChange"];
             rotation?: components["schemas"]["RotationSettings"] | null;
             /** @description Reason for the change, stored with the version. */
@@ -7333,7 +7366,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 content: {
-                    "application/json": components["schemas"]["StepUpOutput"];
+                    "application/json": components["schemas"]["ContinuedSession"];
                 };
             };
         };
@@ -7775,7 +7808,7 @@ export interface operations {
             /** @description Created. */
             201: {
                 content: {
-                    "application/json": components["schemas"]["Passkey"];
+                    "application/json": components["schemas"]["EnrolPasskeyOutput"];
                 };
             };
         };

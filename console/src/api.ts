@@ -1,6 +1,6 @@
 import { Coffer, CofferError, type Route, type RouteInput, type RouteOutput, type Transport } from '@coffer/client';
 import { signal } from '@preact/signals';
-import { cancelled, type Proof } from './asked.ts';
+import { cancelled, type Proof, takesTrustedFactor } from './asked.ts';
 
 /** Sends with the cookie of the session, which only these requests may use. */
 const transport: Transport = ({ url, method, headers, body, signal }) =>
@@ -54,8 +54,6 @@ interface Options {
   isRead?: boolean;
   /** The caller shows the sign-in itself. */
   isSignIn?: boolean;
-  /** It takes a second factor that is a day old, and the caller explains that to whoever has none. */
-  needsOldFactor?: boolean;
 }
 
 /** Calls an endpoint. If the session has ended, the sign-in page is shown. */
@@ -86,7 +84,7 @@ async function callBy<R extends Route>(
   client: Coffer,
   route: R,
   input: RouteInput<R>,
-  { isSignIn, needsOldFactor, ...options }: Options,
+  { isSignIn, ...options }: Options,
 ): Promise<RouteOutput<R>> {
   const send = () => client.call(route, input, options);
   try {
@@ -94,7 +92,7 @@ async function callBy<R extends Route>(
   } catch (error) {
     if (isSignIn === true || !(error instanceof CofferError)) throw error;
     if (error.code === 'INVALID_TOKEN') sessionEnded('ended');
-    if (error.code !== 'MFA_REQUIRED' || (needsOldFactor === true && (await areFactorsTooNew()))) throw error;
+    if (error.code !== 'MFA_REQUIRED' || (takesTrustedFactor(error) && (await areFactorsTooNew()))) throw error;
     if (await secondFactor.ask(proofFor(error))) return send();
     cancelled.add(error);
     throw error;

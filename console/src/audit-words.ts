@@ -18,7 +18,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'secrets:list': 'List the secrets you may see, without values',
     'secrets:create': 'Create a secret',
     'secrets:read': 'Read a secret, decrypted',
-    'secrets:update': 'Change a secret’s value, type, metadata or rotation; each change is a new version',
+    'secrets:update': 'Change a secret’s value, type, protection, metadata or rotation; each change is a new version',
     'secrets:delete': 'Delete a secret; it can be restored until the plan’s retention ends',
     'secrets:restore': 'Restore the most recently deleted secret at this path, or a specific one',
     'secrets:read_metadata': 'List the versions of a secret, newest first',

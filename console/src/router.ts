@@ -50,6 +50,23 @@ export function href(...parts: readonly (string | number)[]): string {
     .join('/')}`;
 }
 
+/** The address of a page that has a link back to this one. */
+export function withWayBack(address: string): string {
+  return `${address}?${new URLSearchParams({ back: addressOf(place.value) })}`;
+}
+
+/** The page to go back to, which is always one of this console. */
+export function wayBack(): Place | null {
+  const text = place.value.query.get('back');
+  return text === null ? null : parse(text);
+}
+
+/** The address of this place, with its query. */
+export function addressOf({ segments, query }: Place): string {
+  const text = query.toString();
+  return href(...segments) + (text === '' ? '' : `?${text}`);
+}
+
 export function navigate(address: string): void {
   location.hash = address;
 }
@@ -71,7 +88,5 @@ export function setQuery(
     else query.set(name, value);
   }
   for (const [name, value] of added) query.append(name, value);
-  const text = query.toString();
-  const address = href(...place.value.segments) + (text === '' ? '' : `?${text}`);
-  replace(address);
+  replace(addressOf({ segments: place.value.segments, query }));
 }

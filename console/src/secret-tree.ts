@@ -39,32 +39,28 @@ export function treeRows<T extends { readonly path: string }>(
   const shown = new Set<string>();
   for (const secret of secrets) {
     const segments = secret.path.split('/');
+    const folders = segments.length - 1;
     let folder = '';
+    let name = '';
+    let depth = 0;
     let isHidden = false;
-    for (let depth = 0; depth < segments.length - 1 && !isHidden; depth++) {
-      const name = segments[depth] as string;
-      folder = folder === '' ? name : `${folder}/${name}`;
+    for (let index = 0; index < folders && !isHidden; index++) {
+      const segment = segments[index] as string;
+      folder = folder === '' ? segment : `${folder}/${segment}`;
+      name = name === '' ? segment : `${name}/${segment}`;
+      const count = counts.get(folder) ?? 0;
+      // A folder that holds nothing but another one shares its row.
+      if (index + 1 < folders && counts.get(`${folder}/${segments[index + 1]}`) === count) continue;
       if (!shown.has(folder)) {
         shown.add(folder);
-        rows.push({
-          kind: 'folder',
-          path: folder,
-          name,
-          depth,
-          count: counts.get(folder) ?? 0,
-          isOpen: isOpen(folder),
-        });
+        rows.push({ kind: 'folder', path: folder, name, depth, count, isOpen: isOpen(folder) });
       }
       isHidden = !isOpen(folder);
+      name = '';
+      depth++;
     }
     if (isHidden) continue;
-    rows.push({
-      kind: 'secret',
-      path: secret.path,
-      name: segments.at(-1) as string,
-      depth: segments.length - 1,
-      secret,
-    });
+    rows.push({ kind: 'secret', path: secret.path, name: segments[folders] as string, depth, secret });
   }
   return rows;
 }

@@ -4,7 +4,7 @@ import { call, loadMe, signOut } from './api.ts';
 import { stepUpAsked } from './asked.ts';
 import { useAction, useLoaded } from './loading.ts';
 import { asRefusal } from './passkey-refusal.ts';
-import { href, navigate } from './router.ts';
+import { href, navigate, withWayBack } from './router.ts';
 import { shared } from './texts/shared.ts';
 import { stepUpTexts as texts } from './texts/step-up.ts';
 import { Button } from './ui/button.tsx';
@@ -52,7 +52,7 @@ function ShowFactor({ end }: { end: (isShown: boolean) => void }) {
   const options = useLoaded((signal) => call('POST /auth/step-up/options', {}, { signal, isSignIn: true }), []);
   const enrol = () => {
     end(false);
-    navigate(href('me'));
+    navigate(withWayBack(href('me')));
   };
   const withPasskey = async () => {
     const response = await startAuthentication({ optionsJSON: options.data?.options as never }).catch(asRefusal);

@@ -32,7 +32,7 @@ const EXPECTED = {
   auditor: FOR_AUDITORS,
   member: FOR_ALL,
 } as const;
-const PHONE = { width: 390, height: 844 };
+const SCREENS = { 'a phone': { width: 390, height: 844 }, 'a tablet': { width: 820, height: 1180 } };
 
 onClientDatabases('pages of the console', (database) => {
   describeConsole(database, (world, inConsole) => {
@@ -59,13 +59,15 @@ onClientDatabases('pages of the console', (database) => {
             await page.getByText('Loading …').first().waitFor({ state: 'detached' });
             assert.equal(await page.getByRole('alert').count(), 0, title ?? '');
             await requireAccessible(page);
-            await page.setViewportSize(PHONE);
-            const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
-            assert.ok(width <= PHONE.width, `${title} is ${width} px wide on a phone`);
-            const wider = await page.evaluate(
-              `[...document.querySelectorAll('.table-box')].filter((box) => box.scrollWidth > box.clientWidth).length`,
-            );
-            assert.equal(wider, 0, `a table of ${title} has to be moved sideways on a phone`);
+            for (const [screen, size] of Object.entries(SCREENS)) {
+              await page.setViewportSize(size);
+              const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+              assert.ok(width <= size.width, `${title} is ${width} px wide on ${screen}`);
+              const wider = await page.evaluate(
+                `[...document.querySelectorAll('.table-box')].filter((box) => box.scrollWidth > box.clientWidth).length`,
+              );
+              assert.equal(wider, 0, `a table of ${title} has to be moved sideways on ${screen}`);
+            }
             await page.setViewportSize({ width: 1280, height: 900 });
             assert.deepEqual(complaints, [], title ?? '');
           }

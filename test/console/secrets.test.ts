@@ -174,7 +174,7 @@ onClientDatabases('secrets in the console', (database) => {
         await page.getByText('It is rotated every 30 days from now on.').waitFor();
         await page.getByText('No automatic rotation is configured.').waitFor({ state: 'detached' });
         await page.getByRole('definition').getByText('every 30 days').waitFor();
-        await page.getByText(/^details or rotation changed by .*, same value/).waitFor();
+        await page.getByText(/^details, protection or rotation changed by .*, same value/).waitFor();
         await page.getByText('Automatic rotation every 30 days').waitFor();
         assert.equal(await page.getByRole('button', { name: 'Rotate automatically' }).count(), 0);
         await page.getByRole('button', { name: 'Change automatic rotation' }).click();

@@ -10,9 +10,10 @@ import { Button, LinkButton } from '../ui/button.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, WhenLoaded } from '../ui/notice.tsx';
+import { WhenLoaded } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { Measures } from './anomaly-measures.tsx';
 
 type AnomalyItem = Awaited<ReturnType<typeof read>>;
@@ -24,38 +25,21 @@ const read = (id: string, signal: AbortSignal) =>
   call('GET /anomalies/{anomaly_id}', { path: { anomaly_id: id } }, { signal });
 
 export default function Anomaly({ id }: { id: string }) {
-  const anomaly = useLoaded(
-    async (signal) => {
-      try {
-        return { found: await read(id, signal) };
-      } catch (error) {
-        if (NOT_SHOWN.includes((error as { code?: string }).code ?? '')) return { found: null };
-        throw error;
-      }
-    },
-    [id],
-  );
+  const anomaly = useLoaded((signal) => read(id, signal), [id]);
   const crumbs = <a href={href('anomalies')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={anomaly}>
-      {({ found }) =>
-        found === null ? (
-          <>
-            <PageHead title={texts.one} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <>
-            <PageHead
-              title={texts.types[found.type]}
-              crumbs={crumbs}
-              actions={<Decide anomaly={found} onDone={anomaly.reload} />}
-            />
-            <Found anomaly={found} />
-          </>
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={anomaly} codes={NOT_SHOWN} title={texts.one} crumbs={crumbs} texts={texts}>
+      {(found) => (
+        <>
+          <PageHead
+            title={texts.types[found.type]}
+            crumbs={crumbs}
+            actions={<Decide anomaly={found} onDone={anomaly.reload} />}
+          />
+          <Found anomaly={found} />
+        </>
+      )}
+    </WhenFound>
   );
 }
 

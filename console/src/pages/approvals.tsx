@@ -5,7 +5,6 @@ import { approvalTitle } from '../approval-title.ts';
 import { useMay } from '../capabilities.ts';
 import { decided, loadDecided, markSeen, pageOf } from '../decided.ts';
 import { messageOf } from '../field-problems.ts';
-import { lazyPart } from '../lazy-part.tsx';
 import { useAction, useLoaded } from '../loading.ts';
 import { href, place, setQuery } from '../router.ts';
 import type { PageProps } from '../routes.ts';
@@ -20,9 +19,8 @@ import { Empty, ErrorNote, Notice, WhenLoaded } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { loadWaiting } from '../waiting-approvals.ts';
-
-const FortressHelp = lazyPart(() => import('./fortress-help.tsx'));
 
 export default function ApprovalsPage({ rest }: PageProps) {
   const [id] = rest;
@@ -88,13 +86,14 @@ function Approval({ id }: { id: string }) {
     // It is a reminder, so a failure is no news.
     loadWaiting().catch(() => {});
   };
+  const crumbs = <a href={href('approvals')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={approval}>
+    <WhenFound of={approval} title={texts.one} crumbs={crumbs} texts={texts}>
       {(data) => (
         <>
           <PageHead
             title={approvalTitle(data, namesIn(data.request), me.value?.user.id)}
-            crumbs={<a href={href('approvals')}>{texts.title}</a>}
+            crumbs={crumbs}
             actions={<ApprovalStatus status={data.status} />}
           />
           <p class="soft">
@@ -120,7 +119,7 @@ function Approval({ id }: { id: string }) {
           </div>
         </>
       )}
-    </WhenLoaded>
+    </WhenFound>
   );
 }
 
@@ -263,8 +262,6 @@ function Decide({
   const action = useAction();
   const [reason, setReason] = useState('');
   const isOwn = approval.requested_by.id === me.value?.user.id;
-  const isTrust = approval.kind === 'mfa_trust';
-  const needsFactor = isTrust && action.error?.code === 'MFA_REQUIRED';
   // Others are told by the service why they cannot approve.
   const isRefused = isOwn && !approval.can_approve;
   if (!may.decide) return null;
@@ -272,8 +269,7 @@ function Decide({
   const more = reason === '' ? {} : { reason };
   const approve = async () => {
     const body = { digest: approval.digest ?? '', ...more };
-    const options = { needsOldFactor: isTrust };
-    const { status } = await call('POST /approvals/{approval_id}/approve', { path, body }, options);
+    const { status } = await call('POST /approvals/{approval_id}/approve', { path, body });
     toast(status === 'pending' ? texts.oneMore : texts.approved);
     onDecided();
   };
@@ -290,9 +286,8 @@ function Decide({
       {/* The key Enter decides nothing. */}
       <Form error={action.error} onSubmit={() => {}}>
         <TextField field="reason" label={texts.reason} hint={texts.reasonHint} value={reason} onInput={setReason} />
-        {needsFactor ? null : <ErrorNote error={action.error} />}
+        <ErrorNote error={action.error} />
       </Form>
-      {needsFactor ? <FortressHelp of="trust" /> : null}
       <div class="row">
         {isRefused ? null : (
           <Button kind="primary" isBusy={action.isRunning} onClick={() => action.run(approve)}>

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import { call } from '../api.ts';
 import { useMay } from '../capabilities.ts';
 import { useAction, useLoaded } from '../loading.ts';
@@ -115,5 +116,26 @@ function Path({ steps, weakness }: { steps: readonly Step[]; weakness: number })
 /** A secret is named by its vault and its path. */
 function SecretLink({ name }: { name: string }) {
   const [vault = '', ...path] = name.split('/');
-  return path.length === 0 ? <span>{name}</span> : <a href={href('vaults', vault, 'secret', ...path)}>{name}</a>;
+  if (path.length === 0) return <span>{name}</span>;
+  return (
+    <a href={href('vaults', vault, 'secret', ...path)}>
+      <Breakable path={name} />
+    </a>
+  );
+}
+
+/** A path that is broken behind its slashes where it does not fit into a line. */
+function Breakable({ path }: { path: string }) {
+  const [first, ...others] = path.split('/');
+  return (
+    <>
+      {first}
+      {others.map((segment, index) => (
+        <Fragment key={index}>
+          /<wbr />
+          {segment}
+        </Fragment>
+      ))}
+    </>
+  );
 }

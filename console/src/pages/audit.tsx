@@ -198,7 +198,7 @@ function EntryTable({ entries, onOpen }: { entries: readonly Entry[]; onOpen: (e
       keyOf={({ id }) => id}
       columns={[
         { title: texts.when, cell: ({ timestamp }) => <Time at={timestamp} /> },
-        { title: texts.who, cell: actorName },
+        { title: texts.who, cell: (entry) => <div class="breakable">{actorName(entry)}</div> },
         {
           title: texts.what,
           cell: ({ action, resource }) => (
@@ -209,7 +209,7 @@ function EntryTable({ entries, onOpen }: { entries: readonly Entry[]; onOpen: (e
           ),
         },
         { title: texts.fields.decision, cell: ({ decision }) => <DecisionBadge decision={decision} /> },
-        { title: texts.address, cell: ({ ip }) => ip },
+        { title: texts.address, cell: ({ ip }) => <div class="breakable">{ip}</div> },
         {
           title: shared.actions,
           isActions: true,

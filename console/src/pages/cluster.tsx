@@ -14,10 +14,11 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { Examples } from '../ui/examples.tsx';
 import { Select } from '../ui/field.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, WhenLoaded } from '../ui/notice.tsx';
+import { WhenLoaded } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { ClusterPolicies } from './cluster-policies.tsx';
 import { type ClusterItem, ClusterState, ClusterToken } from './clusters.tsx';
 
@@ -25,30 +26,14 @@ const LOG_SHOWN = 50;
 
 export default function Cluster({ id }: { id: string }) {
   const cluster = useLoaded(
-    async (signal) => {
-      try {
-        return { found: await call('GET /clusters/{cluster_id}', { path: { cluster_id: id } }, { signal }) };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
-        throw error;
-      }
-    },
+    (signal) => call('GET /clusters/{cluster_id}', { path: { cluster_id: id } }, { signal }),
     [id],
   );
   const crumbs = <a href={href('clusters')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={cluster}>
-      {({ found }) =>
-        found === null ? (
-          <>
-            <PageHead title={id} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <Found cluster={found} crumbs={crumbs} onChanged={cluster.reload} />
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={cluster} title={id} crumbs={crumbs} texts={texts}>
+      {(found) => <Found cluster={found} crumbs={crumbs} onChanged={cluster.reload} />}
+    </WhenFound>
   );
 }
 

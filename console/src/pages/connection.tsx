@@ -11,8 +11,8 @@ import { shared } from '../texts/shared.ts';
 import { EnvironmentBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, WhenLoaded } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { ConnectionCertificates } from './connection-certificates.tsx';
 import type { ConnectionChange } from './connection-changes.tsx';
 import { ConnectionStatus, Proof } from './connection-list.tsx';
@@ -27,30 +27,14 @@ const SECRETS_SHOWN = 50;
 
 export default function Connection({ id }: { id: string }) {
   const connection = useLoaded(
-    async (signal) => {
-      try {
-        return { found: await call('GET /v1/app-connections/{connection}', { path: { connection: id } }, { signal }) };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
-        throw error;
-      }
-    },
+    (signal) => call('GET /v1/app-connections/{connection}', { path: { connection: id } }, { signal }),
     [id],
   );
   const crumbs = <a href={href('connections')}>{connectionsTexts.title}</a>;
   return (
-    <WhenLoaded of={connection}>
-      {({ found }) =>
-        found === null ? (
-          <>
-            <PageHead title={id} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <Found connection={found} crumbs={crumbs} onChanged={connection.reload} />
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={connection} title={id} crumbs={crumbs} texts={texts}>
+      {(found) => <Found connection={found} crumbs={crumbs} onChanged={connection.reload} />}
+    </WhenFound>
   );
 }
 

@@ -1,14 +1,16 @@
 import { useState } from 'preact/hooks';
 import { call, coffer } from '../api.ts';
+import { takesTrustedFactor } from '../asked.ts';
 import { useAction } from '../loading.ts';
 import { SECRET_TYPES } from '../secret-names.ts';
+import { fortressTexts } from '../texts/fortress.ts';
 import { shared } from '../texts/shared.ts';
 import { vaultTexts as texts } from '../texts/vaults.ts';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Checkbox, Select, TextArea, TextField } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { listOf } from '../words.ts';
-import FortressHelp, { OwnFactors, useOwnFactors } from './fortress-help.tsx';
+import { OwnFactors, useOwnFactors } from './fortress-help.tsx';
 
 /** Types whose values the service can make. */
 const GENERATED: readonly string[] = ['password', 'api_key', 'token', 'ssh_key'];
@@ -34,7 +36,7 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
   // Without any factor it would be refused. Whether one is old enough is for the service to say, by its own clock.
   const isHopeless = isFortress && factors.data?.length === 0;
   const isSealed = vault.is_zero_knowledge;
-  const isRefused = action.error?.code === 'MFA_REQUIRED';
+  const isRefused = takesTrustedFactor(action.error);
   const mayGenerate = !isSealed && GENERATED.includes(type);
   const submit = async () => {
     if (isSealed) await coffer().seal(vault.name, path, value, { passphrase }, { newest: 0 });
@@ -52,8 +54,7 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
         ...(days !== '' && { rotation: { interval_days: Number(days) } }),
         ...(vault.environment === 'production' && { environment: 'production' }),
       };
-      const options = { needsOldFactor: isFortress };
-      await call('POST /v1/vaults/{vault}/secrets', { path: { vault: vault.name }, body }, options);
+      await call('POST /v1/vaults/{vault}/secrets', { path: { vault: vault.name }, body });
     }
     toast(texts.written(path));
     onDone();
@@ -63,7 +64,6 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
       title={texts.createTitle}
       action={action}
       submitText={shared.save}
-      isExplained={isFortress && isRefused}
       isIncomplete={isHopeless}
       onClose={onClose}
       onSubmit={() => void action.run(submit)}
@@ -126,8 +126,7 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
             isChecked={isFortress}
             onChange={setFortress}
           />
-          {isFortress && !isRefused ? <OwnFactors factors={factors} /> : null}
-          {isFortress && isRefused ? <FortressHelp /> : null}
+          {isFortress && !isRefused ? <OwnFactors factors={factors} instead={fortressTexts.instead} /> : null}
         </>
       )}
     </FormDialog>

@@ -15,40 +15,22 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { Examples } from '../ui/examples.tsx';
 import { TextField } from '../ui/field.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, ErrorNote, WhenLoaded } from '../ui/notice.tsx';
+import { ErrorNote } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { TryKey } from './try-key.tsx';
 
 type Key = RouteOutput<'GET /eaas/keys/{name}'>;
 
 export default function EncryptionKey({ name }: { name: string }) {
-  const key = useLoaded(
-    async (signal) => {
-      try {
-        return { found: await call('GET /eaas/keys/{name}', { path: { name } }, { signal }) };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
-        throw error;
-      }
-    },
-    [name],
-  );
+  const key = useLoaded((signal) => call('GET /eaas/keys/{name}', { path: { name } }, { signal }), [name]);
   const crumbs = <a href={href('keys')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={key}>
-      {({ found }) =>
-        found === null ? (
-          <>
-            <PageHead title={name} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <Found found={found} crumbs={crumbs} onChanged={key.reload} />
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={key} title={name} crumbs={crumbs} texts={texts}>
+      {(found) => <Found found={found} crumbs={crumbs} onChanged={key.reload} />}
+    </WhenFound>
   );
 }
 

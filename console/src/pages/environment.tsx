@@ -15,6 +15,7 @@ import { SecretValue } from '../ui/secret-value.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 
 export default function Environment({ id }: { id: string }) {
   const path = { environment_id: id };
@@ -48,13 +49,14 @@ export default function Environment({ id }: { id: string }) {
     toast(texts.unbound(name));
     changed();
   };
+  const crumbs = <a href={href('environments')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={environment}>
+    <WhenFound of={environment} title={texts.one} crumbs={crumbs} texts={texts}>
       {({ name, description }) => (
         <>
           <PageHead
             title={name}
-            crumbs={<a href={href('environments')}>{texts.title}</a>}
+            crumbs={crumbs}
             intro={description}
             actions={
               <>
@@ -114,7 +116,7 @@ export default function Environment({ id }: { id: string }) {
           {opened === 'delete' ? <Delete id={id} name={name} onClose={() => setOpened(null)} /> : null}
         </>
       )}
-    </WhenLoaded>
+    </WhenFound>
   );
 }
 

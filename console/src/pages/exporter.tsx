@@ -14,41 +14,25 @@ import { Confirm } from '../ui/confirm.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, ErrorNote, Notice, WhenLoaded } from '../ui/notice.tsx';
+import { ErrorNote, Notice } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { ExporterStateBadge } from './exporters.tsx';
 
 const EditExporter = lazyPart(() => import('./edit-exporter.tsx'));
 
 export default function Exporter({ id }: { id: string }) {
   const exporter = useLoaded(
-    async (signal) => {
-      try {
-        const path = { exporter_id: id };
-        return { found: await call('GET /v1/audit/exporters/{exporter_id}', { path }, { signal }) };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
-        throw error;
-      }
-    },
+    (signal) => call('GET /v1/audit/exporters/{exporter_id}', { path: { exporter_id: id } }, { signal }),
     [id],
   );
   const crumbs = <a href={href('exporters')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={exporter}>
-      {({ found }) =>
-        found === null ? (
-          <>
-            <PageHead title={id} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <Found exporter={found} crumbs={crumbs} onChanged={exporter.reload} />
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={exporter} title={id} crumbs={crumbs} texts={texts}>
+      {(found) => <Found exporter={found} crumbs={crumbs} onChanged={exporter.reload} />}
+    </WhenFound>
   );
 }
 

@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { type Factor, loadFactors, secondFactor } from '../api.ts';
 import { type Loaded, useLoaded } from '../loading.ts';
-import { href } from '../router.ts';
+import { href, withWayBack } from '../router.ts';
 import { fortressTexts as texts } from '../texts/fortress.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
-import { Notice, WhenLoaded } from '../ui/notice.tsx';
+import { Notice, RequestId, WhenLoaded } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { AskTrust } from './ask-trust.tsx';
@@ -17,8 +17,8 @@ export function useOwnFactors(isFortress: boolean): Loaded<readonly Factor[] | n
   return useLoaded(async (signal) => (isFortress ? loadFactors(signal) : null), [isFortress]);
 }
 
-/** Which of them open fortress secrets, or what to do while none does. */
-export function OwnFactors({ factors }: { factors: Loaded<readonly Factor[] | null> }) {
+/** Which of them open fortress secrets, or what to do while none does. `instead` is what the person can do without one. */
+export function OwnFactors({ factors, instead }: { factors: Loaded<readonly Factor[] | null>; instead?: string }) {
   return (
     <WhenLoaded of={factors}>
       {(list) =>
@@ -30,9 +30,9 @@ export function OwnFactors({ factors }: { factors: Loaded<readonly Factor[] | nu
         ) : (
           <section class="note warning" aria-label={texts.tooEarly}>
             <h3>{texts.tooEarly}</h3>
-            <p>{texts.refused.secret.rule}</p>
+            <p>{texts.rule}</p>
             <NextStep factors={list ?? []} />
-            <p>{texts.instead}</p>
+            {instead === undefined ? null : <p>{instead}</p>}
           </section>
         )
       }
@@ -59,18 +59,18 @@ function FactorList({ factors }: { factors: readonly Factor[] }) {
   );
 }
 
-/** Shown when a fortress secret did not open, or a request for trust was not approved: why, and what the person can do now. */
-export default function FortressHelp({ of = 'secret' }: { of?: keyof typeof texts.refused }) {
+/** Shown for a request that takes a second factor that is a day old: why, and what the person can do now. */
+export default function FortressHelp({ requestId }: { requestId: string | null }) {
   const factors = useLoaded(loadFactors, []);
-  const { title, rule } = texts.refused[of];
   const ref = useRef<HTMLElement>(null);
   // In a long form it is below what can be seen.
   useEffect(() => ref.current?.scrollIntoView({ block: 'nearest' }), [factors.isLoading]);
   return (
-    <section ref={ref} class="note warning" aria-label={title} role="alert">
-      <h3>{title}</h3>
-      <p>{rule}</p>
+    <section ref={ref} class="note warning" aria-label={texts.refused} role="alert">
+      <h3>{texts.refused}</h3>
+      <p>{texts.rule}</p>
       <WhenLoaded of={factors}>{(list) => <NextStep factors={list} />}</WhenLoaded>
+      <RequestId of={requestId} />
     </section>
   );
 }
@@ -81,7 +81,7 @@ function NextStep({ factors }: { factors: readonly Factor[] }) {
       <>
         <p>{texts.none}</p>
         <div>
-          <LinkButton href={href('me')}>{texts.addFactor}</LinkButton>
+          <LinkButton href={withWayBack(href('me'))}>{texts.addFactor}</LinkButton>
         </div>
       </>
     );

@@ -16,25 +16,22 @@ import { Empty, WhenLoaded } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 
 const PAGE = 200;
 
 export default function GroupPage({ id }: { id: string }) {
   const group = useLoaded((signal) => call('GET /v1/groups/{group_id}', { path: { group_id: id } }, { signal }), [id]);
   const directory = useDirectory();
+  const crumbs = <a href={href('groups')}>{texts.title}</a>;
   return (
-    <>
-      {group.data === null ? (
-        <PageHead title={texts.title} crumbs={<a href={href('groups')}>{texts.title}</a>} />
-      ) : null}
-      <WhenLoaded of={group}>
-        {(data) => (
-          <WhenLoaded of={directory}>
-            {(known) => <GroupDetail group={data} directory={known} onChanged={group.reload} />}
-          </WhenLoaded>
-        )}
-      </WhenLoaded>
-    </>
+    <WhenFound of={group} title={texts.one} crumbs={crumbs} texts={texts}>
+      {(found) => (
+        <WhenLoaded of={directory}>
+          {(known) => <GroupDetail group={found} directory={known} onChanged={group.reload} />}
+        </WhenLoaded>
+      )}
+    </WhenFound>
   );
 }
 

@@ -3,6 +3,9 @@ import { call, loadMe, me } from '../api.ts';
 import { useMay } from '../capabilities.ts';
 import { lazyPart } from '../lazy-part.tsx';
 import { useAction } from '../loading.ts';
+import { addressOf, wayBack } from '../router.ts';
+import { ROUTES } from '../routes.ts';
+import { fortressTexts } from '../texts/fortress.ts';
 import { meTexts as texts } from '../texts/me.ts';
 import { peopleTexts } from '../texts/people.ts';
 import { shared } from '../texts/shared.ts';
@@ -31,6 +34,7 @@ export default function MePage() {
   return (
     <>
       <PageHead title={texts.title} />
+      <WayBack />
       <div class="grid">
         <div class="stack">
           <About />
@@ -46,6 +50,20 @@ export default function MePage() {
       {may.tokens ? <MyTokens /> : null}
       {may.sessions ? <MySessions /> : null}
     </>
+  );
+}
+
+/** For whoever was sent here to add a second factor. Only pages of this console are linked, whatever the address says. */
+function WayBack() {
+  const back = wayBack();
+  const [first = '', , kind] = back?.segments ?? [];
+  if (back === null || first === 'me' || !Object.hasOwn(ROUTES, first)) return null;
+  return (
+    <p>
+      <a href={addressOf(back)}>
+        ← {first === 'vaults' && kind === 'secret' ? fortressTexts.backToSecret : fortressTexts.back}
+      </a>
+    </p>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { RouteOutput } from '@coffer/client';
 import { startRegistration } from '@simplewebauthn/browser';
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { call, loadMe } from '../api.ts';
 import { waitsForApproval } from '../approval.ts';
 import { useMay } from '../capabilities.ts';
 import { useAction, useLoaded } from '../loading.ts';
@@ -139,9 +139,11 @@ function AddPasskey({ onClose, onDone }: { onClose: () => void; onDone: () => vo
   const submit = async () => {
     const { options } = await call('POST /auth/mfa/passkeys/options', {});
     const response = await startRegistration({ optionsJSON: options as never }).catch(asRefusal);
-    await call('POST /auth/mfa/passkeys', { body: { name: name.trim(), response: response as never } });
+    // A first one counts as shown, so that it is not asked for at once.
+    await call('POST /auth/mfa/passkeys', { body: { name: name.trim(), response: response as never, step_up: true } });
     toast(texts.added(name.trim()));
     onDone();
+    await loadMe();
   };
   return (
     <FormDialog

@@ -129,7 +129,8 @@ function Enrol({
   const action = useAction();
   const [otp, setOtp] = useState('');
   const submit = async () => {
-    const { recovery_codes: codes } = await call('POST /auth/mfa/totp/confirm', { body: { otp: otp.trim() } });
+    const body = { otp: otp.trim(), step_up: true };
+    const { recovery_codes: codes } = await call('POST /auth/mfa/totp/confirm', { body });
     toast(texts.factorAdded);
     onDone(codes);
     await loadMe();

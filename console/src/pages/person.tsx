@@ -1,4 +1,3 @@
-import { CofferError } from '@coffer/client';
 import { useState } from 'preact/hooks';
 import { call, me } from '../api.ts';
 import { waitsForApproval } from '../approval.ts';
@@ -13,9 +12,10 @@ import { Confirm } from '../ui/confirm.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, Notice, WhenLoaded } from '../ui/notice.tsx';
+import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import { InvitationCode, type Invited, type Role, RoleChoice, StatusBadge } from './people-list.tsx';
 import { FactorList } from './person-factors.tsx';
 import PersonVaults from './person-vaults.tsx';
@@ -23,31 +23,13 @@ import PersonVaults from './person-vaults.tsx';
 type Opened = 'role' | 'name' | 'disable' | 'enable' | 'invite' | 'factor' | 'trust' | 'delete';
 
 export default function PersonPage({ id }: { id: string }) {
-  const found = useLoaded((signal) => findPerson(id, signal), [id]);
+  const user = useLoaded((signal) => call('GET /v1/users/{user_id}', { path: { user_id: id } }, { signal }), [id]);
   const crumbs = <a href={href('people')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={found}>
-      {({ user }) =>
-        user === null ? (
-          <>
-            <PageHead title={id} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <Person user={user} crumbs={crumbs} onChanged={found.reload} />
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={user} title={id} crumbs={crumbs} texts={texts}>
+      {(found) => <Person user={found} crumbs={crumbs} onChanged={user.reload} />}
+    </WhenFound>
   );
-}
-
-async function findPerson(id: string, signal: AbortSignal): Promise<{ user: User | null }> {
-  try {
-    return { user: await call('GET /v1/users/{user_id}', { path: { user_id: id } }, { signal }) };
-  } catch (error) {
-    if (error instanceof CofferError && error.code === 'NOT_FOUND') return { user: null };
-    throw error;
-  }
 }
 
 function Person({ user, crumbs, onChanged }: { user: User; crumbs: preact.ComponentChildren; onChanged: () => void }) {

@@ -1,11 +1,10 @@
-import { CofferError } from '@coffer/client';
 import { useState } from 'preact/hooks';
 import { call, coffer } from '../api.ts';
-import { cancelled } from '../asked.ts';
 import { useMay } from '../capabilities.ts';
 import { lazyPart } from '../lazy-part.tsx';
 import { useLoaded } from '../loading.ts';
 import { href } from '../router.ts';
+import { fortressTexts } from '../texts/fortress.ts';
 import { secretTexts as texts } from '../texts/secret.ts';
 import { shared } from '../texts/shared.ts';
 import { vaultsTexts, vaultTexts } from '../texts/vaults.ts';
@@ -21,9 +20,9 @@ import { SecretReaders, SecretReads, SecretRisk, VaultReaders } from './secret-i
 import { mayBeScheduled, RotateSecret, ScheduleRotation } from './secret-rotation.tsx';
 import { SecretVersions } from './secret-versions.tsx';
 
-const FortressHelp = lazyPart(() => import('./fortress-help.tsx'));
+const RaiseProtection = lazyPart(() => import('./raise-protection.tsx'));
 
-export type Opened = 'edit' | 'rotate' | 'delete' | 'describe' | 'schedule';
+export type Opened = 'edit' | 'rotate' | 'delete' | 'describe' | 'schedule' | 'raise';
 export type SecretSummary = NonNullable<Awaited<ReturnType<typeof findSecret>>['secret']>;
 
 export default function SecretPage({ vault, path }: { vault: string; path: string }) {
@@ -93,7 +92,6 @@ function Secret({
   });
   const [opened, setOpened] = useState<Opened | null>(null);
   const [passphrase, setPassphrase] = useState<string | null>(null);
-  const [isRefused, setRefused] = useState(false);
   const [ownReads, setOwnReads] = useState(0);
   const wasRead = () => setOwnReads((count) => count + 1);
   const close = () => setOpened(null);
@@ -103,20 +101,9 @@ function Secret({
   };
   const load = async () => {
     if (isZeroKnowledge) return coffer().open(vault, path, { passphrase: passphrase ?? '' });
-    try {
-      const { value } = await call(
-        'GET /v1/vaults/{vault}/secrets/{path}',
-        { path: { vault, path } },
-        { needsOldFactor: secret.protection === 'fortress' },
-      );
-      setRefused(false);
-      wasRead();
-      return value;
-    } catch (error) {
-      const isForProof = error instanceof CofferError && error.code === 'MFA_REQUIRED' && !cancelled.has(error);
-      setRefused(secret.protection === 'fortress' && isForProof);
-      throw error;
-    }
+    const { value } = await call('GET /v1/vaults/{vault}/secrets/{path}', { path: { vault, path } });
+    wasRead();
+    return value;
   };
   const actions = (
     <>
@@ -139,13 +126,12 @@ function Secret({
             <section class="card">
               <h2>{texts.value}</h2>
               {isZeroKnowledge ? <Notice>{texts.sealedNote}</Notice> : null}
-              {secret.protection === 'fortress' && !isRefused ? <p class="soft">{texts.fortressNote}</p> : null}
+              {secret.protection === 'fortress' ? <p class="soft">{texts.fortressNote}</p> : null}
               {isZeroKnowledge && passphrase === null ? (
                 <Passphrase onChosen={setPassphrase} />
               ) : (
-                <SecretValue key={secret.version} load={load} label={texts.valueOf(path)} isExplained={isRefused} />
+                <SecretValue key={secret.version} load={load} label={texts.valueOf(path)} />
               )}
-              {isRefused ? <FortressHelp /> : null}
             </section>
           ) : null}
           <SecretVersions
@@ -164,6 +150,7 @@ function Secret({
             mayUpdate={may.update}
             onDescribe={() => setOpened('describe')}
             onSchedule={isZeroKnowledge || !mayBeScheduled(secret) ? null : () => setOpened('schedule')}
+            onRaise={isZeroKnowledge || secret.protection === 'fortress' ? null : () => setOpened('raise')}
           />
           <SecretRisk vault={vault} path={path} version={secret.version} />
           {may.whoCan ? <SecretReaders vault={vault} path={path} /> : null}
@@ -180,6 +167,7 @@ function Secret({
       {opened === 'rotate' ? <RotateSecret {...changes} /> : null}
       {opened === 'delete' ? <DeleteSecret {...changes} /> : null}
       {opened === 'describe' ? <DescribeSecret {...changes} /> : null}
+      {opened === 'raise' ? <RaiseProtection {...changes} /> : null}
       {opened === 'schedule' ? <ScheduleRotation {...changes} /> : null}
     </>
   );
@@ -215,12 +203,15 @@ function About({
   mayUpdate,
   onDescribe,
   onSchedule,
+  onRaise,
 }: {
   secret: SecretSummary;
   mayUpdate: boolean;
   onDescribe: () => void;
   /** Null where the service cannot make values. */
   onSchedule: (() => void) | null;
+  /** Null where it is a fortress secret, or cannot become one here. */
+  onRaise: (() => void) | null;
 }) {
   const { metadata } = secret;
   return (
@@ -244,7 +235,14 @@ function About({
           <EnvironmentBadge environment={secret.environment} />
         </dd>
         <dt>{texts.protection}</dt>
-        <dd>{texts.protections[secret.protection] ?? secret.protection}</dd>
+        <dd>
+          {texts.protections[secret.protection] ?? secret.protection}{' '}
+          {mayUpdate && onRaise !== null ? (
+            <Button kind="quiet" isSmall onClick={onRaise}>
+              {fortressTexts.raise}
+            </Button>
+          ) : null}
+        </dd>
         <dt>{texts.owner}</dt>
         <dd>{metadata?.owner ?? '–'}</dd>
         <dt>{texts.tags}</dt>

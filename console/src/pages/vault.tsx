@@ -12,6 +12,7 @@ import { Button } from '../ui/button.tsx';
 import { PageHead } from '../ui/layout.tsx';
 import { Notice, WhenLoaded } from '../ui/notice.tsx';
 import { Tabs } from '../ui/tabs.tsx';
+import { isMissing, MissingPage } from '../ui/when-found.tsx';
 import { loadSecrets, SecretTree } from './vault-secrets.tsx';
 
 const CreateSecret = lazyPart(() => import('./create-secret.tsx'));
@@ -75,9 +76,11 @@ export default function Vault({ vault }: { vault: string }) {
       ) : null}
     </>
   );
+  const crumbs = <a href={href('vaults')}>{vaultsTexts.title}</a>;
+  if (isMissing(detail, ['VAULT_NOT_FOUND'])) return <MissingPage title={vault} crumbs={crumbs} texts={texts} />;
   return (
     <>
-      <PageHead title={vault} crumbs={<a href={href('vaults')}>{vaultsTexts.title}</a>} actions={actions} />
+      <PageHead title={vault} crumbs={crumbs} actions={actions} />
       <WhenLoaded of={detail}>
         {({ environment, description, is_zero_knowledge, tags, your_role, status, approval_id }) => (
           <>

@@ -12,11 +12,12 @@ import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { PageHead } from '../ui/layout.tsx';
-import { Empty, ErrorNote, Notice, WhenLoaded } from '../ui/notice.tsx';
+import { ErrorNote, Notice, WhenLoaded } from '../ui/notice.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { WhenFound } from '../ui/when-found.tsx';
 import type { WebhookItem } from './edit-webhook.tsx';
 import { WebhookState } from './webhooks.tsx';
 
@@ -28,31 +29,12 @@ type Delivery = Deliveries['deliveries'][number];
 
 export default function Webhook({ id }: { id: string }) {
   const path = { webhook_id: id };
-  const webhook = useLoaded(
-    async (signal) => {
-      try {
-        return { found: await call('GET /webhooks/{webhook_id}', { path }, { signal }) };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'NOT_FOUND') return { found: null };
-        throw error;
-      }
-    },
-    [id],
-  );
+  const webhook = useLoaded((signal) => call('GET /webhooks/{webhook_id}', { path }, { signal }), [id]);
   const crumbs = <a href={href('webhooks')}>{texts.title}</a>;
   return (
-    <WhenLoaded of={webhook}>
-      {({ found }) =>
-        found === null ? (
-          <>
-            <PageHead title={id} crumbs={crumbs} />
-            <Empty title={texts.gone}>{texts.goneText}</Empty>
-          </>
-        ) : (
-          <Found webhook={found} crumbs={crumbs} onChanged={webhook.reload} />
-        )
-      }
-    </WhenLoaded>
+    <WhenFound of={webhook} title={id} crumbs={crumbs} texts={texts}>
+      {(found) => <Found webhook={found} crumbs={crumbs} onChanged={webhook.reload} />}
+    </WhenFound>
   );
 }
 

@@ -1,5 +1,8 @@
 export const approvalsTexts = {
   title: 'Approvals',
+  one: 'Approval',
+  gone: 'There is no such approval',
+  goneText: 'It may be about something that you cannot see.',
   intro: 'Changes that need a second person. You see exactly what will happen before you decide.',
   statuses: {
     pending: 'Waiting',

@@ -1,5 +1,8 @@
 export const environmentsTexts = {
   title: 'Composed environments',
+  one: 'Composed environment',
+  gone: 'There is no such composed environment',
+  goneText: 'It may have been deleted.',
   intro:
     'A composed environment is a list of variables such as DATABASE_URL, each with a secret of some vault behind it. A program reads the whole list at once. One can take over the variables of another.',
   create: 'New composed environment',

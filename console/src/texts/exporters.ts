@@ -82,7 +82,7 @@ export const exportersTexts = {
   states: { sending: 'sending', failing: 'failing', paused: 'paused', waiting: 'nothing sent yet' },
   lag: 'Behind',
   lagOf: (entries: number, seconds: number) =>
-    entries === 0 ? 'up to date' : `${entries} ${entries === 1 ? 'entry' : 'entries'}, ${seconds} s`,
+    entries === 0 ? 'up to date' : `${entries} ${entries === 1 ? 'entry' : 'entries'}, ${seconds}\u00a0s`,
   delivered: 'Delivered',
   lost: 'Not taken',
   lastSuccess: 'Last delivery',

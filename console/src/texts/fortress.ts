@@ -1,16 +1,10 @@
 export const fortressTexts = {
-  refused: {
-    secret: {
-      title: 'Why this fortress secret is refused',
-      rule: 'To read or write a fortress secret takes a second factor that you showed within the last 15 minutes and that is at least a day old. So whoever steals a password gains nothing by adding a factor of their own.',
-    },
-    trust: {
-      title: 'Why you cannot approve this yet',
-      rule: 'To trust a new second factor takes one of your own that you showed within the last 15 minutes and that is at least a day old. So whoever steals a password gains nothing by adding a factor of their own.',
-    },
-  },
+  refused: 'Why this is refused',
+  rule: 'To read or write a fortress secret, to give somebody access to one, or to trust a new second factor takes a second factor of yours that you showed within the last 15 minutes and that is at least a day old. So whoever steals a password gains nothing by adding a factor of their own.',
   none: 'You have no second factor yet. It opens fortress secrets a day after you add it.',
   addFactor: 'Add a second factor',
+  backToSecret: 'Back to the secret',
+  back: 'Back to where you were',
   isNew: 'Your second factors are less than a day old.',
   opensFrom: (what: string) => `${what} opens fortress secrets`,
   opensNow: (what: string) => `${what} opens fortress secrets now.`,
@@ -32,5 +26,15 @@ export const fortressTexts = {
   mine: 'What you have:',
   tooEarly: 'You cannot write a fortress secret yet',
   instead:
-    'To go on now, write it without Fortress: it is encrypted as well, and nobody is asked for a second factor. That cannot be changed later; you would write a new secret then.',
+    'To go on now, write it without Fortress: it is encrypted as well, and nobody is asked for a second factor. You can make it a fortress secret later, on its page.',
+  raise: 'Make it a fortress secret',
+  raised: 'It is a fortress secret now.',
+  raisedReason: 'Made a fortress secret',
+  raiseMeans: [
+    'From now on, whoever reads or changes it shows a second factor that is at least a day old. That holds for its older versions too.',
+    'Programs and personal access tokens no longer get it. Only a connection that uses a client certificate and DPoP does.',
+    'It is left out of exports, composed environments, clusters, search and comparisons.',
+    'Its value stays the same. If you do not know who read it before, rotate it afterwards.',
+  ],
+  raiseForGood: 'This cannot be undone. To go back, write the value to a new secret and delete this one.',
 } as const;

@@ -105,6 +105,9 @@ export const peopleTexts = {
 
 export const groupsTexts = {
   title: 'Groups',
+  one: 'Group',
+  gone: 'There is no such group',
+  goneText: 'It may have been deleted.',
   intro: 'Give rights to a group once, instead of to each person.',
   create: 'New group',
   createTitle: 'Create a group',

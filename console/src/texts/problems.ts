@@ -32,7 +32,7 @@ export const problemTexts = {
     ],
     [
       /^Access to this secret without mTLS and DPoP requires .*$/,
-      'This is a fortress secret. It takes a second factor that you showed within the last 15 minutes and that is at least a day old. The page of the secret says what you can do.',
+      'This is a fortress secret. It takes a second factor that you showed within the last 15 minutes and that is at least a day old.',
     ],
     [/^.*"Authorization: Bearer.*$/, 'This token is not accepted: it is wrong, was revoked, or has expired.'],
     [

@@ -90,7 +90,7 @@ export const secretTexts = {
   operation: 'What happened',
   done: (operation: string, author: string) => `${OPERATIONS[operation] ?? operation} by ${author}`,
   broughtBack: (version: number, author: string) => `version ${version} brought back by ${author}`,
-  valueStayed: (author: string) => `details or rotation changed by ${author}, same value`,
+  valueStayed: (author: string) => `details, protection or rotation changed by ${author}, same value`,
   when: 'When',
   current: 'current',
   rollback: 'Bring back',

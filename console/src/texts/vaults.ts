@@ -37,6 +37,8 @@ export const vaultsTexts = {
 } as const;
 
 export const vaultTexts = {
+  gone: 'There is no such vault',
+  goneText: 'It may have been deleted, or you have no access to it. Deleted vaults can be restored from the list.',
   newSecret: 'New secret',
   importFile: 'Paste or drop a .env file',
   members: 'Members',

@@ -87,7 +87,6 @@ export function FormDialog({
   isDanger,
   isWide,
   isIncomplete,
-  isExplained,
   children,
   onSubmit,
   onClose,
@@ -96,8 +95,6 @@ export function FormDialog({
   submitText: string;
   isDanger?: boolean;
   isIncomplete?: boolean;
-  /** Why it was refused is said in the form. */
-  isExplained?: boolean;
   onSubmit: () => void;
 }) {
   return (
@@ -109,7 +106,7 @@ export function FormDialog({
         }}
       >
         {children}
-        {isExplained ? null : <ErrorNote error={action.error} />}
+        <ErrorNote error={action.error} />
         <div class="dialog-foot">
           <Button onClick={onClose}>{shared.cancel}</Button>
           <Button

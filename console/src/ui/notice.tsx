@@ -1,11 +1,15 @@
 import type { CofferError } from '@coffer/client';
 import type { ComponentChildren } from 'preact';
+import { takesTrustedFactor } from '../asked.ts';
 import { fieldProblems, messageOf, sentenceOf } from '../field-problems.ts';
+import { lazyPart } from '../lazy-part.tsx';
 import type { Loaded } from '../loading.ts';
 import { problemTexts } from '../texts/problems.ts';
 import { shared } from '../texts/shared.ts';
 import { Button } from './button.tsx';
 import { useProblemsWithoutField } from './form.tsx';
+
+const FortressHelp = lazyPart(() => import('../pages/fortress-help.tsx'));
 
 type Kind = 'good' | 'warning' | 'danger';
 
@@ -17,6 +21,7 @@ export function Notice({ kind, children }: { kind?: Kind; children: ComponentChi
 export function ErrorNote({ error, retry }: { error: CofferError | null; retry?: (() => void) | undefined }) {
   const rest = useProblemsWithoutField(error);
   if (error === null) return null;
+  if (takesTrustedFactor(error)) return <FortressHelp requestId={error.requestId} />;
   const isMarked = rest.length < fieldProblems(error).length;
   const isAboutFields = isMarked || rest.length > 0;
   return (
@@ -29,11 +34,7 @@ export function ErrorNote({ error, retry }: { error: CofferError | null; retry?:
           ))}
         </ul>
       )}
-      {error.requestId === null ? null : (
-        <div class="request">
-          {shared.requestId} <code>{error.requestId}</code>
-        </div>
-      )}
+      <RequestId of={error.requestId} />
       {retry === undefined ? null : (
         <div>
           <Button isSmall onClick={retry}>
@@ -41,6 +42,15 @@ export function ErrorNote({ error, retry }: { error: CofferError | null; retry?:
           </Button>
         </div>
       )}
+    </div>
+  );
+}
+
+export function RequestId({ of: id }: { of: string | null }) {
+  if (id === null) return null;
+  return (
+    <div class="request">
+      {shared.requestId} <code>{id}</code>
     </div>
   );
 }

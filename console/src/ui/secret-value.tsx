@@ -77,16 +77,7 @@ export function useReveal(load: () => Promise<string>, action: Action) {
   return { value, button };
 }
 
-export function SecretValue({
-  load,
-  label,
-  isExplained = false,
-}: {
-  load: () => Promise<string>;
-  label: string;
-  /** Why it was refused is said beside it. */
-  isExplained?: boolean;
-}) {
+export function SecretValue({ load, label }: { load: () => Promise<string>; label: string }) {
   const action = useAction();
   const { value, button } = useReveal(load, action);
   return (
@@ -102,7 +93,7 @@ export function SecretValue({
           {secretTexts.copy}
         </Button>
       </div>
-      {isExplained ? null : <ErrorNote error={action.error} />}
+      <ErrorNote error={action.error} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
-import { HANDED_OUT, insertToken, issueToken } from '../features/tokens/index.ts';
+import { insertToken, issueToken } from '../features/tokens/index.ts';
 import { listActiveAdmins, lockUser } from '../features/users/index.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
@@ -29,8 +29,9 @@ export function newAdminToken(config: Config): Promise<string> {
       tenantId: operator.tenant_id,
       userId: owner.user_id,
       kind: 'pat',
-      name: HANDED_OUT.again,
+      name: 'made by coffer server new-admin-token',
       expiresAt: now + TTL_MS,
+      isHandedOut: true,
     });
     const headKey = await kernel.audit.headKey(operator.tenant_id);
     const entry = systemEntry({

@@ -12,13 +12,13 @@ import { factorsOf, hasFactor, requireFresh } from '../mfa/index.ts';
 import {
   addLink,
   denied,
+  endSessionsWith,
   type LinkOutcome,
   linksOf,
   lockProvider,
   PendingSignIn,
   removeLink,
 } from '../sign-on/index.ts';
-import { openSessionsOf, revokeTokens } from '../tokens/index.ts';
 import { isExemptFromSignOn, isMarked, lockUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import type { SignOnLink } from './contract.ts';
@@ -132,17 +132,9 @@ export async function remove(
       throw new CofferError('IN_USE', 'You could not sign in without this provider: add a passkey first.');
     }
     await removeLink(tx, identity);
-    const names = new Set(same.map((other) => other.name));
-    const begunThere = (await openSessionsOf(tx, user, ctx.now)).filter(
-      (session) => names.has(session.provider ?? '') && session.token_id !== principal.credentialId,
-    );
-    await revokeTokens(
-      tx,
-      tenantId,
-      begunThere.map(({ token_id }) => token_id),
-      ctx.now,
-    );
-    ctx.record.describe({ issuer: identity.issuer, subject: identity.subject, sessions_ended: begunThere.length });
+    const ending = { now: ctx.now, except: principal.credentialId };
+    const sessions_ended = await endSessionsWith(tx, user, identity, ending);
+    ctx.record.describe({ issuer: identity.issuer, subject: identity.subject, sessions_ended });
     await raiseEpoch(tx, tenantId);
     if (notices !== null) await queueMail(tx, ...notices([linkNotice(user.email, name, false)]));
     return DELETED;

@@ -14,6 +14,7 @@ import { exportBundle } from './bundle.ts';
 import { listCertificates, revokeCertificate } from './certificates.ts';
 import * as contract from './contract.ts';
 import { connectionPolicies } from './principal.ts';
+import { limitsForPolicy } from './proposal.ts';
 import { rotate } from './rotation.ts';
 import { CertificateScheme, ConnectionScheme } from './schemes.ts';
 import * as connections from './service.ts';
@@ -73,6 +74,7 @@ export function appConnectionsFeature(kernel: Kernel, wiring: Wiring): Feature {
       machineTokenResolvers: () => resolvers,
       clientIdOfConnection: async (db, tenantId, text) => (await connections.find(db, tenantId, text))?.client_id,
       allPoliciesOfConnection: connectionPolicies,
+      limitsOfConnection: limitsForPolicy,
       resourcesOfConnection: async (db, tenantId, clientId) => {
         const row = await connections.find(db, tenantId, clientId);
         return row === undefined ? [] : resourcesOf(row);

@@ -1,11 +1,12 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
 import type { Difference, Proposal } from '../../kernel/request/approval.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, type VaultRow } from '../vaults/index.ts';
 import type { Connection } from './contract.ts';
 import { vaultIdsOf } from './principal.ts';
-import type { ConnectionRow } from './store.ts';
+import { type ConnectionRow, findByClient, lockConnection } from './store.ts';
 import { toWire } from './wire.ts';
 
 /** What others approve of a connection: every limit that it has, because one person alone may change those of a connection without production. */
@@ -45,7 +46,17 @@ export async function toChange(tx: Tx, before: ConnectionRow, after: ConnectionR
   const policies = (await policiesOfConnection(tx, before.tenant_id, before.client_id)).map(({ name }) => name);
   const stays = { ...Object.fromEntries(kept), attached_policies: policies.sort() };
   differences.push({ what: 'limits that stay as they are', before: stays, after: 'the same' });
-  return { basis: { connection: before.client_id, limits: digestOf(limitsOf(before)) }, differences };
+  const limits = digestOf({ ...limitsOf(before), attached_policies: stays.attached_policies });
+  return { basis: { connection: before.client_id, limits }, differences };
+}
+
+/** The limits that an attached policy would have, for its approver, and a digest of them. The connection stays locked. */
+export async function limitsForPolicy(tx: Tx, tenantId: string, clientId: string) {
+  const found = await findByClient(tx, tenantId, clientId);
+  const row = found && (await lockConnection(tx, tenantId, found.connection_no));
+  if (row?.client_id !== clientId) throw notFound('connection');
+  const limits = limitsOf(row);
+  return { limits, digest: digestOf(limits) };
 }
 
 function wireOf(row: ConnectionRow): Record<string, unknown> {

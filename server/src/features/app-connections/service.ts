@@ -218,11 +218,16 @@ export async function update(
     recordChanges(ctx, row, changed);
     await unlessTaken(store.updateConnection(tx, changed));
     await raiseEpoch(tx, ctx.tenantId);
-    if (isMore && (await reachesProduction(tx, changed))) {
+    if (isMore && ((await reachesProduction(tx, changed)) || (await hasPolicies(tx, row)))) {
       await ctx.needsApproval(tx, await proposal.toChange(tx, row, changed));
     }
     return described(ctx, tx, changed);
   });
+}
+
+/** A policy was attached with the limits that its approver saw, and it can allow more than vaults. */
+async function hasPolicies(tx: Tx, { tenant_id, client_id }: store.ConnectionRow): Promise<boolean> {
+  return (await policiesOfConnection(tx, tenant_id, client_id)).length > 0;
 }
 
 /**

@@ -95,8 +95,8 @@ onBothDatabases('what other features connect to approvals', (database) => {
   const ports: ApprovalPorts = {
     managedBy: async (_, tenantId, userId) => (resource) =>
       tenantId === tenant.id && resource.startsWith('thing/') && managers.includes(userId),
-    managersOf: async (_, tenantId, resource) =>
-      tenantId === tenant.id && resource.startsWith('thing/') ? [...managers] : [],
+    managersOf: async (_, tenantId, asked) =>
+      asked.map(({ resource }) => (tenantId === tenant.id && resource.startsWith('thing/') ? [...managers] : [])),
     fortressVaults: async () => [],
     usersWithSignOn: async () => [],
     hooks: { vault_delete: { requested: tell('requested'), released: tell('released') } },

@@ -37,34 +37,72 @@ async function withCredentials(
   return users.filter((row) => row.password_hash !== '' || holders.has(row.user_id)).map((row) => row.user_id);
 }
 
+/** An approval with the decisions on it so far. */
+export interface DecidedSoFar {
+  row: ApprovalFacts;
+  decisions: readonly DecisionRow[];
+}
+
 /** Uses everybody's current roles: a role that was revoked a moment ago no longer counts. */
 export async function approvalStateOf(
   db: Reader,
-  approval: ApprovalFacts,
-  decisions: readonly DecisionRow[],
+  approval: DecidedSoFar,
   ports: ApprovalPorts,
 ): Promise<ApprovalState> {
-  const { tenant_id: tenantId, resource, created_at, requester_id } = approval;
-  const managers = isForManagers(approval) ? await ports.managersOf(db, tenantId, resource, created_at) : [];
-  return {
-    levels: ruleOf(approval.kind).levels,
-    requesterId: requester_id,
-    approvedBy: decisions.map((row) => row.approver_id),
-    admins: await adminsWithCredentials(db, tenantId, ports),
-    owners: await ownersNeeded(db, approval, ports),
-    managers: await withCredentials(db, tenantId, await findActiveUsers(db, tenantId, managers), ports),
-  };
+  const { tenant_id, approval_id } = approval.row;
+  const state = (await approvalStatesOf(db, tenant_id, [approval], ports)).get(approval_id);
+  if (state === undefined) throw new Error('an approval has a state');
+  return state;
+}
+
+/** The same for several approvals of a tenant, by their ids. The number of queries does not depend on how many they are. */
+export async function approvalStatesOf(
+  db: Reader,
+  tenantId: string,
+  approvals: readonly DecidedSoFar[],
+  ports: ApprovalPorts,
+): Promise<Map<string, ApprovalState>> {
+  if (approvals.length === 0) return new Map();
+  const admins = await adminsWithCredentials(db, tenantId, ports);
+  const isForOwners = approvals.some(({ row }) => ruleOf(row.kind).needsOwnerForOwner === true);
+  const owners = isForOwners ? await ownersWithCredentials(db, tenantId, ports) : [];
+  const forManagers = approvals.map(({ row }) => row).filter(isForManagers);
+  const managers = await managersWithCredentials(db, tenantId, forManagers, ports);
+  const stateOf = ({ row, decisions }: DecidedSoFar): ApprovalState => ({
+    levels: ruleOf(row.kind).levels,
+    requesterId: row.requester_id,
+    approvedBy: decisions.map(({ approver_id }) => approver_id),
+    admins,
+    owners: ownersNeeded(row, owners),
+    managers: managers.get(row.approval_id) ?? [],
+  });
+  return new Map(approvals.map((approval) => [approval.row.approval_id, stateOf(approval)]));
+}
+
+async function ownersWithCredentials(db: Reader, tenantId: string, ports: SignOn): Promise<string[]> {
+  return withCredentials(db, tenantId, await listActiveOwners(db, tenantId, ADMINS_MAX), ports);
+}
+
+async function managersWithCredentials(
+  db: Reader,
+  tenantId: string,
+  approvals: readonly ApprovalFacts[],
+  ports: ApprovalPorts,
+): Promise<Map<string, string[]>> {
+  if (approvals.length === 0) return new Map();
+  const asked = approvals.map(({ resource, created_at }) => ({ resource, at: created_at }));
+  const managers = await ports.managersOf(db, tenantId, asked);
+  const users = await findActiveUsers(db, tenantId, [...new Set(managers.flat())]);
+  const able = new Set(await withCredentials(db, tenantId, users, ports));
+  return new Map(
+    approvals.map(({ approval_id }, i) => [approval_id, (managers[i] ?? []).filter((id) => able.has(id))]),
+  );
 }
 
 /** The owners one of whom must approve: the others, if an owner asks for something that an admin could not do to an owner. */
-async function ownersNeeded(
-  db: Reader,
-  { tenant_id, kind, requester_id }: ApprovalFacts,
-  ports: SignOn,
-): Promise<string[]> {
-  if (ruleOf(kind).needsOwnerForOwner !== true) return [];
-  const owners = await withCredentials(db, tenant_id, await listActiveOwners(db, tenant_id, ADMINS_MAX), ports);
-  return owners.includes(requester_id) ? owners.filter((owner) => owner !== requester_id) : [];
+function ownersNeeded({ kind, requester_id }: ApprovalFacts, owners: readonly string[]): readonly string[] {
+  if (ruleOf(kind).needsOwnerForOwner !== true || !owners.includes(requester_id)) return [];
+  return owners.filter((owner) => owner !== requester_id);
 }
 
 /**

@@ -41,20 +41,36 @@ onBothDatabases('a request that waits while things change', (database) => {
     return status === 'failed' ? failure.code : status;
   };
 
-  describe('a connection that gets production', () => {
-    const LIMITS = {
-      scopes: ['secrets:read'],
-      allowed_paths: ['app/*'],
-      mtls_required: true,
-      ip_allowlist: ['10.9.9.9/32'],
-      environment: 'production',
-      denied_thumbprints: ['ab'.repeat(32)],
-    };
-    const connection = async (vaultIds: string[]) => {
-      const body = { ...LIMITS, name: uniqueName('connection'), vault_ids: vaultIds };
-      return ok(send('POST', '/app-connections', body), 201);
-    };
+  const LIMITS = {
+    scopes: ['secrets:read'],
+    allowed_paths: ['app/*'],
+    mtls_required: true,
+    ip_allowlist: ['10.9.9.9/32'],
+    environment: 'production',
+    denied_thumbprints: ['ab'.repeat(32)],
+  };
+  /** Each lifts a limit. */
+  const LIFTED: object[] = [
+    { allowed_paths: ['*'] },
+    { scopes: ['secrets:read', 'secrets:list'] },
+    { mtls_required: false },
+    { ip_allowlist: null },
+    { environment: null },
+    { denied_thumbprints: [] },
+    { dpop_jkt: 'A'.repeat(43) },
+  ];
+  const connection = async (vaultIds: string[]) => {
+    const body = { ...LIMITS, name: uniqueName('connection'), vault_ids: vaultIds };
+    return ok(send('POST', '/app-connections', body), 201);
+  };
+  const policy = async () => {
+    const statement = [{ effect: 'allow', action: ['secrets:read'], resource: ['vault/shop/*'] }];
+    const name = uniqueName('policy');
+    await ok(send('POST', '/v1/policies', { name, document: { version: '2026-01-01', statement } }), 201);
+    return name;
+  };
 
+  describe('a connection that gets production', () => {
     test('the approver sees every limit that it would have there', async () => {
       const [dev, prod] = [await vault('development'), await vault('production')];
       const { client_id, name } = await connection([dev.id]);
@@ -91,16 +107,7 @@ onBothDatabases('a request that waits while things change', (database) => {
 
     test('a limit that is lifted meanwhile makes the approval void', async () => {
       const [dev, prod] = [await vault('development'), await vault('production')];
-      const changes: object[] = [
-        { allowed_paths: ['*'] },
-        { scopes: ['secrets:read', 'secrets:list'] },
-        { mtls_required: false },
-        { ip_allowlist: null },
-        { environment: null },
-        { denied_thumbprints: [] },
-        { dpop_jkt: 'A'.repeat(43) },
-      ];
-      for (const change of changes) {
+      for (const change of LIFTED) {
         const { client_id } = await connection([dev.id]);
         const path = `/app-connections/${client_id}`;
         const id = await waits(send('PATCH', path, { vault_ids: [dev.id, prod.id] }));
@@ -118,6 +125,54 @@ onBothDatabases('a request that waits while things change', (database) => {
       await ok(send('PATCH', path, { description: 'of the shop', concurrent_session_limit: 3 }));
       assert.equal(await decided(id), 'completed');
       assert.deepEqual((await ok(send('GET', path))).vault_ids, [prod.id]);
+    });
+  });
+
+  describe('a connection that gets a policy', () => {
+    const attach = async (client: string) =>
+      send('POST', `/v1/policies/${await policy()}/attach`, { principal: { app_connection: client } });
+    const attached = async (client: string) => {
+      const path = `/app-connections/${client}`;
+      await approved(service, attach(client), tenant.owner.token);
+      return path;
+    };
+
+    test('the approver sees its limits, and one that is lifted meanwhile makes the approval void', async () => {
+      const dev = await vault('development');
+      const { client_id: shownOne } = await connection([dev.id]);
+      const [{ after: seen }] = await shown(await waits(attach(shownOne)));
+      for (const [field, value] of Object.entries(LIMITS)) assert.deepEqual(seen.limits[field], value, field);
+      assert.deepEqual(seen.limits.vault_ids, [dev.id]);
+      for (const change of LIFTED) {
+        const { client_id } = await connection([dev.id]);
+        const id = await waits(attach(client_id));
+        await ok(send('PATCH', `/app-connections/${client_id}`, change));
+        assert.equal(await decided(id), 'VERSION_CONFLICT', JSON.stringify(change));
+      }
+      const { client_id } = await connection([dev.id]);
+      const id = await waits(attach(client_id));
+      await ok(send('PATCH', `/app-connections/${client_id}`, { description: 'of the shop' }));
+      assert.equal(await decided(id), 'completed');
+    });
+
+    test('nobody lifts a limit alone afterwards, in whatever environment; disabling it is no matter of two', async () => {
+      const { client_id } = await connection([(await vault('development')).id]);
+      await ok(send('PATCH', `/app-connections/${client_id}`, { ip_allowlist: ['10.9.9.0/24'] }));
+      const path = await attached(client_id);
+      for (const change of LIFTED) await ok(send('PATCH', path, change), 202);
+      await ok(send('PATCH', path, { description: 'of the shop' }));
+      await ok(send('PATCH', path, { status: 'disabled' }));
+      await ok(send('PATCH', path, { status: 'active' }), 202);
+      assert.deepEqual((await ok(send('GET', path))).ip_allowlist, ['10.9.9.0/24']);
+    });
+
+    test('a limit is not lifted by an approval from before it had the policy', async () => {
+      const { client_id } = await connection([(await vault('development')).id]);
+      const path = await attached(client_id);
+      const lifting = await waits(send('PATCH', path, { ip_allowlist: null }));
+      await attached(client_id);
+      assert.equal(await decided(lifting), 'VERSION_CONFLICT');
+      assert.deepEqual((await ok(send('GET', path))).ip_allowlist, LIMITS.ip_allowlist);
     });
   });
 
@@ -151,12 +206,6 @@ onBothDatabases('a request that waits while things change', (database) => {
         },
       ],
     ];
-    const policy = async () => {
-      const statement = [{ effect: 'allow', action: ['secrets:read'], resource: ['vault/shop/*'] }];
-      const name = uniqueName('policy');
-      await ok(send('POST', '/v1/policies', { name, document: { version: '2026-01-01', statement } }), 201);
-      return name;
-    };
 
     for (const [how, ask] of grants) {
       test(`${how}: the account that is taken over meanwhile gets none`, async () => {

@@ -85,6 +85,10 @@ export const Approval = named(
       description: 'Details of the request in names, ids and counts, as in the audit log.',
     }),
     status: ApprovalStatus,
+    can_approve: Type.Boolean({
+      description:
+        'Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same.',
+    }),
     requested_by: Who,
     created_at: timestampText,
     expires_at: timestampText,
@@ -120,10 +124,6 @@ export const ApprovalDetail = named(
   'An approval with its request.',
   object({
     ...Approval.properties,
-    can_approve: Type.Boolean({
-      description:
-        'Whether it is your turn to approve it. Your own request it is only if nobody else could approve it. A kind that requires a second factor requires it all the same.',
-    }),
     request: nullable(ShownRequest),
     digest: nullable(Type.String({ description: 'Identifies exactly what is shown here. Send it to approve.' })),
   }),

@@ -14,7 +14,7 @@ import { proofRequired } from '../../kernel/request/second-factor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { emitDecided } from './approval-events.ts';
-import { approvalStateOf, visibilityFilter } from './approvers.ts';
+import { approvalStateOf, approvalStatesOf, visibilityFilter } from './approvers.ts';
 import { type Approval, type ApprovalDetail, approveApproval, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
@@ -75,10 +75,12 @@ export class Approvals {
 
   async #page(ctx: Context, found: Current[], next_cursor: string | null) {
     const ids = found.map(({ row }) => row.approval_id);
-    const decisions = await store.decisionsOn(ctx.database.read, ctx.tenantId, ids);
+    const { read } = ctx.database;
+    const decisions = await store.decisionsOn(read, ctx.tenantId, ids);
     const byApproval = Map.groupBy(decisions, (row) => row.approval_id);
-    const approvals = found.map((one) => toWire({ ...one, decisions: byApproval.get(one.row.approval_id) ?? [] }));
-    return { approvals, next_cursor };
+    const page = found.map((one) => ({ ...one, decisions: byApproval.get(one.row.approval_id) ?? [] }));
+    const approvable = await this.#approvable(ctx, read, page);
+    return { approvals: page.map((one) => toWire(one, approvable.has(one.row.approval_id))), next_cursor };
   }
 
   async read(ctx: Context, approvalId: string): Promise<ApprovalDetail> {
@@ -115,7 +117,7 @@ export class Approvals {
     return ctx.change(async (tx) => {
       const approval = await this.#lockPending(ctx, tx, approvalId);
       const decisions = await store.decisionsOn(tx, ctx.tenantId, [approvalId]);
-      const state = await approvalStateOf(tx, approval, decisions, this.#ports);
+      const state = await approvalStateOf(tx, { row: approval, decisions }, this.#ports);
       if (!mayReject(state, ctx.principal.id)) throw refusal('not_eligible');
       await store.insertDecisions(tx, [decisionRow(ctx, approval, decisions.length, 'rejected', reason)]);
       await store.settle(tx, approval, { status: 'rejected', decided_at: ctx.now });
@@ -277,11 +279,10 @@ export class Approvals {
   async #accept(ctx: Context, db: Reader, approval: store.ApprovalFacts): Promise<Accepted> {
     const current = await this.#current(ctx, db, approval);
     refuseDecided(current);
-    const { decisions } = current;
-    const verdict = verdictOn(await approvalStateOf(db, approval, decisions, this.#ports), ctx.principal.id);
+    const verdict = verdictOn(await approvalStateOf(db, current, this.#ports), ctx.principal.id);
     if (verdict.refusal !== null) throw refusal(verdict.refusal);
     if (ruleOf(approval.kind).needsProof === true && !ctx.access.isFactorProven) throw proofRequired('Approving this');
-    return { approval, decided: decisions.length, ...verdict };
+    return { approval, decided: current.decisions.length, ...verdict };
   }
 
   async #record(ctx: Context, tx: Tx, { approval, decided, covers, ...how }: Accepted, reason: string) {
@@ -304,7 +305,7 @@ export class Approvals {
   /** The digest covers the stored request, whichever of its names this caller may see. */
   async #detail(ctx: Context, db: Reader, row: store.ApprovalFacts, shown: string | null): Promise<ApprovalDetail> {
     const current = await this.#current(ctx, db, row);
-    const canApprove = await this.#canApprove(ctx, db, current);
+    const canApprove = (await this.#approvable(ctx, db, [current])).has(row.approval_id);
     if (shown === null) return toDetail(current, canApprove, null, null);
     const request = JSON.parse(shown) as ShownRequest;
     const names = await visibleNames(ctx, db, request.names);
@@ -312,12 +313,14 @@ export class Approvals {
     return { ...toDetail(current, canApprove, shown, { ...request, names, differences: [] }), details: {} };
   }
 
-  async #canApprove(ctx: Context, db: Reader, current: Current): Promise<boolean> {
-    if (statusOf(current) !== 'pending') return false;
+  /** The ids of those that the caller could approve now, by the same rules as `approve`; a second factor is not asked for yet. */
+  async #approvable(ctx: Context, db: Reader, page: readonly Current[]): Promise<ReadonlySet<string>> {
     const { permission, resource } = approveApproval;
-    if (!ctx.access.may(permission, resource)) return false;
-    const state = await approvalStateOf(db, current.row, current.decisions, this.#ports);
-    return verdictOn(state, ctx.principal.id).refusal === null;
+    if (ctx.access.isRestricted || !ctx.access.may(permission, resource)) return new Set();
+    const pending = page.filter((one) => statusOf(one) === 'pending');
+    const states = await approvalStatesOf(db, ctx.tenantId, pending, this.#ports);
+    const accepted = [...states].filter(([, state]) => verdictOn(state, ctx.principal.id).refusal === null);
+    return new Set(accepted.map(([id]) => id));
   }
 }
 

@@ -9,10 +9,10 @@ import type { Actor, Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { actingConnection, findByClient } from '../app-connections/index.ts';
-import { hasFactor, shownFactorTrustedFrom } from '../mfa/index.ts';
+import { type KeptFactor, keptFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
-import { principalOf } from '../tokens/index.ts';
-import { findUser, type UserRow } from '../users/index.ts';
+import { findToken, principalOf } from '../tokens/index.ts';
+import { findUser } from '../users/index.ts';
 import type { ApprovalFacts, ApprovalRow } from './store.ts';
 
 export const PURPOSE = 'approvals';
@@ -122,29 +122,38 @@ export async function requesterNow(
   const tenant = await findTenant(db, row.tenant_id);
   const user = await findUser(db, row.tenant_id, stored.requester_id);
   if (tenant === undefined || user?.status !== 'active') throw requesterGone();
+  const shown = stored.is_mfa_fresh ? await factorShown(db, row) : null;
   return principalOf(tenant, user, await policiesOfUser(db, user), {
     credential: stored.credential,
     credentialId: row.requester_credential_id,
     tokenRates: {},
     ceilings: [],
     signedInAt: null,
-    mfaAt: stored.is_mfa_fresh ? kernel.clock.now() : null,
-    factorTrustedFrom: stored.is_mfa_fresh ? await factorTrustedFrom(db, stored, user) : null,
+    mfaAt: shown === null ? null : kernel.clock.now(),
+    factorTrustedFrom: shown === null ? null : asRequested(stored, shown),
     mustEnrol: false,
     expiresAt: row.expires_at,
   });
 }
 
-/** As it was when the request was made, unless the person has lost every factor since. */
-async function factorTrustedFrom(
-  db: Reader,
-  { factor_trusted_from }: StoredRequest,
-  { tenant_id, user_id }: UserRow,
-): Promise<number | null> {
-  if (factor_trusted_from === undefined) {
-    return shownFactorTrustedFrom(db, tenant_id, user_id, { factor: null, factor_trusted_from: null });
-  }
-  return (await hasFactor(db, tenant_id, user_id)) ? factor_trusted_from : null;
+/** The factor that was shown before it was requested. If the person has removed it since, whoever requested it may have been somebody else. */
+async function factorShown(db: Reader, { tenant_id, requester_credential_id }: ApprovalRow): Promise<KeptFactor> {
+  const token = await findToken(db, tenant_id, requester_credential_id);
+  const kept =
+    token === undefined || token.mfa_at === null
+      ? null
+      : await keptFactor(db, tenant_id, token.user_id, token, token.mfa_at);
+  if (kept !== null) return kept;
+  throw new CofferError(
+    'VERSION_CONFLICT',
+    'The second factor that was shown for this request was removed since: send the request again.',
+    { auditReason: 'the second factor of the requester was removed' },
+  );
+}
+
+/** As it was when the request was made. */
+function asRequested({ factor_trusted_from: then }: StoredRequest, { trustedFrom }: KeptFactor): number | null {
+  return then === undefined ? trustedFrom : then;
 }
 
 /** The connection's addresses and vaults are checked again, because they belong to the connection and not to the credential it used. */

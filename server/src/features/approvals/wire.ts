@@ -18,7 +18,7 @@ export function statusOf({ row, endedBy, now }: Omit<Current, 'decisions'>): App
   return endedBy === undefined ? 'pending' : 'cancelled';
 }
 
-export function toWire(current: Current): Approval {
+export function toWire(current: Current, canApprove: boolean): Approval {
   const { row, decisions, endedBy } = current;
   const status = statusOf(current);
   return {
@@ -28,6 +28,7 @@ export function toWire(current: Current): Approval {
     resource: row.resource,
     details: JSON.parse(row.details) as Record<string, unknown>,
     status,
+    can_approve: canApprove,
     requested_by: { id: row.requester_id, name: row.requester_name },
     created_at: timestamp(row.created_at),
     expires_at: timestamp(row.expires_at),
@@ -48,7 +49,7 @@ export function toDetail(
   request: ShownRequest | null,
 ): ApprovalDetail {
   const digest = shown === null ? null : digestOf(current.row, shown);
-  return { ...toWire(current), can_approve: canApprove, request, digest };
+  return { ...toWire(current, canApprove), request, digest };
 }
 
 function levelToWire(

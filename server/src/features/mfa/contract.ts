@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { described } from '../../kernel/request/named-schemas.ts';
 import { Deleted, idParam, nextCursor, nullable, object, timestampText } from '../../kernel/request/wire.ts';
-import { Passkey, PasskeyCreationOptions, PasskeyRegistration, passkeyName } from './schemas.ts';
+import { ContinuedSession, Passkey, PasskeyCreationOptions, PasskeyRegistration, passkeyName } from './schemas.ts';
 
 export const otpText = Type.String({
   minLength: 6,
@@ -27,6 +27,17 @@ const common = {
   params: NONE,
   query: NONE,
 } as const;
+
+const stepUp = Type.Optional(
+  Type.Boolean({
+    description:
+      'Whether your first factor counts as shown by adding it, as after POST /auth/step-up: `session` then has your session under a new id, and the old one ends.',
+  }),
+);
+const continued = nullable(
+  ContinuedSession,
+  'Null without `step_up`, to a personal access token, and if you had a factor before: what you showed to add another one counts for its 15 minutes.',
+);
 
 export const readMfa = endpoint({
   ...common,
@@ -87,6 +98,7 @@ export const enrolTotp = endpoint({
 export const confirmTotp = endpoint({
   ...common,
   name: 'confirmTotp',
+  session: 'continues',
   beforeEnrolment: true,
   method: 'POST',
   path: '/auth/mfa/totp/confirm',
@@ -98,10 +110,11 @@ export const confirmTotp = endpoint({
   rate: 'write',
   audit: 'mfa:confirm',
   effect: 'change',
-  body: object({ otp: otpText }),
+  body: object({ otp: otpText, step_up: stepUp }),
   status: 200,
   output: object({
     confirmed_at: timestampText,
+    session: continued,
     recovery_codes: Type.Array(Type.String(), { description: 'Returned once; each can be used once.' }),
   }),
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LOGIN_DENIED', 'MFA_REQUIRED'],
@@ -220,6 +233,7 @@ export const passkeyEnrolmentOptions = endpoint({
 export const enrolPasskey = endpoint({
   ...common,
   name: 'enrolPasskey',
+  session: 'continues',
   beforeEnrolment: true,
   method: 'POST',
   path: '/auth/mfa/passkeys',
@@ -232,9 +246,9 @@ export const enrolPasskey = endpoint({
   rate: 'write',
   audit: 'mfa:enrol_passkey',
   effect: 'change',
-  body: object({ name: passkeyName, response: PasskeyRegistration }),
+  body: object({ name: passkeyName, response: PasskeyRegistration, step_up: stepUp }),
   status: 201,
-  output: Passkey,
+  output: object({ ...Passkey.properties, session: continued }),
   errors: ['ALREADY_EXISTS', 'LOGIN_DENIED', 'MFA_REQUIRED', 'PASSKEYS_DISABLED', 'QUOTA_EXCEEDED'],
 });
 

@@ -53,23 +53,30 @@ export function trustTimes({ totp, passkeys }: Factors): number[] {
   return [...(totp === null ? [] : [totpTrustedFrom(totp)]), ...passkeys.map(passkeyTrustedFrom)];
 }
 
-/**
- * The time from which the factor that was shown opens fortress secrets; null if it was removed since. It is that factor's own time: a factor that
- * was added today does not become trusted because an older one is.
- */
-export async function shownFactorTrustedFrom(
+/** A factor that was shown and that the person still has. */
+export interface KeptFactor {
+  /** The time from which it opens fortress secrets. It is that factor's own: one that was added today is not trusted because an older one is. */
+  trustedFrom: number | null;
+}
+
+/** The factor that was shown; null if it was removed since, because then it no longer proves anything. `at` is when it was shown. */
+export async function keptFactor(
   db: Reader,
   tenantId: string,
   userId: string,
   { factor, factor_trusted_from }: ShownFactor,
-): Promise<number | null> {
-  if (factor === RECOVERY_FACTOR) return (await hasFactor(db, tenantId, userId)) ? factor_trusted_from : null;
+  at: number,
+): Promise<KeptFactor | null> {
+  if (factor === RECOVERY_FACTOR) {
+    return (await hasFactor(db, tenantId, userId)) ? { trustedFrom: factor_trusted_from } : null;
+  }
   if (factor === null || factor === TOTP_FACTOR) {
     const totp = confirmed(await findTotp(db, tenantId, userId));
-    return totp === null ? null : totpTrustedFrom(totp);
+    // One that was confirmed later is another app than the one that was shown.
+    return totp === null || totp.confirmed_at > at ? null : { trustedFrom: totpTrustedFrom(totp) };
   }
   const passkey = await findPasskey(db, tenantId, factor);
-  return passkey?.user_id === userId ? passkeyTrustedFrom(passkey) : null;
+  return passkey?.user_id === userId ? { trustedFrom: passkeyTrustedFrom(passkey) } : null;
 }
 
 /** When the newest of their factors was confirmed; null without one. */

@@ -18,35 +18,37 @@ export {
   factorsOf,
   hasAny,
   hasFactor,
+  type KeptFactor,
+  keptFactor,
   RECOVERY_FACTOR,
   type ShownFactor,
-  shownFactorTrustedFrom,
   TOTP_FACTOR,
   usersWithFactor,
 } from './factors.ts';
+export type { Continue } from './first-factor.ts';
 export { PASSKEYS } from './passkey-store.ts';
 export { passkeyNamed, requestOptions, SIGN_IN, stepUpOf } from './passkeys.ts';
 export { isFirstStart, requireFresh } from './removal.ts';
-export { PasskeyAssertion, PasskeyRequestOptions } from './schemas.ts';
+export { ContinuedSession, PasskeyAssertion, PasskeyRequestOptions } from './schemas.ts';
 export { type SecondFactor, secondFactor } from './service.ts';
 export { countRecoveryCodes, RECOVERY_CODES, TOTP } from './store.ts';
 export { refusedPasskey, spendAssertion, verifyAssertion } from './webauthn.ts';
 
 export function mfaFeature(kernel: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('signOnLinks', 'hasSignOnIdentity');
+  const ports = wiring.needs('signOnLinks', 'hasSignOnIdentity', 'continueSession');
   return {
     name: 'mfa',
     open: () => prepareChallenges(kernel, passkeys.SIGN_IN),
     endpoints: bindContract(contract, {
       readMfa: (ctx) => mfa.read(ctx),
       enrolTotp: (ctx) => mfa.enrol(ctx, ports),
-      confirmTotp: (ctx, { body }) => mfa.confirm(ctx, body.otp, ports),
+      confirmTotp: (ctx, { body }) => mfa.confirm(ctx, body, ports),
       disableTotp: (ctx) => mfa.disable(ctx),
       resetMfa: (ctx, { params }) => mfa.reset(ctx, params.user_id, ports),
       trustMfa: (ctx, { params }) => mfa.trust(ctx, params.user_id),
       askMfaTrust: (ctx) => mfa.askTrust(ctx),
       passkeyEnrolmentOptions: (ctx) => passkeys.enrolmentOptions(ctx),
-      enrolPasskey: (ctx, { body }) => passkeys.enrol(ctx, body),
+      enrolPasskey: (ctx, { body }) => passkeys.enrol(ctx, body, ports),
       listPasskeys: (ctx) => passkeys.list(ctx),
       renamePasskey: (ctx, { params, body }) => passkeys.rename(ctx, params.passkey_id, body.name),
       deletePasskey: (ctx, { params }) => passkeys.remove(ctx, params.passkey_id, ports),

@@ -11,6 +11,7 @@ import { lockUser } from '../users/index.ts';
 import { CHALLENGE_TTL_MS, issueChallenge, type Occasion, spendChallenge } from './challenges.ts';
 import type * as contract from './contract.ts';
 import { factorsOf, hasAny, passkeyTrustedFrom } from './factors.ts';
+import { continuation, shownByAdding } from './first-factor.ts';
 import * as store from './passkey-store.ts';
 import { approveRemoval, lockFactors, type MfaPorts, requireFresh, requireWayIn } from './removal.ts';
 import type { Passkey, PasskeyRequestOptions } from './schemas.ts';
@@ -51,7 +52,11 @@ function enrolmentOf({ tenantId, principal }: Context): Occasion {
   return { tenantId, ceremony: 'enrol', userId: principal.id, sessionId: principal.credentialId };
 }
 
-export async function enrol(ctx: Context, body: Body<typeof contract.enrolPasskey>): Promise<Passkey> {
+export async function enrol(
+  ctx: Context,
+  body: Body<typeof contract.enrolPasskey>,
+  ports: MfaPorts,
+): Promise<Output<typeof contract.enrolPasskey>> {
   ctx.access.requireUnrestricted();
   const { tenantId, principal, now } = ctx;
   const made = await verifyRegistration(ctx.kernel, enrolmentOf(ctx), body.response);
@@ -72,9 +77,10 @@ export async function enrol(ctx: Context, body: Body<typeof contract.enrolPasske
     trusted_at: null,
   };
   ctx.record.describe({ passkey: row.passkey_id, name: row.name, synced: made.isSynced });
+  const proceed = await continuation(ctx, body.step_up, ports);
   return ctx.change(async (tx) => {
     // The person's row is locked, so that concurrent enrolments are counted one after the other.
-    await lockUser(tx, tenantId, principal.id);
+    const user = await lockUser(tx, tenantId, principal.id);
     const factors = await lockFactors(tx, tenantId, principal.id);
     requireFresh(ctx, hasAny(factors), 'Adding a passkey');
     if (factors.passkeys.length >= PASSKEYS_MAX) {
@@ -85,7 +91,8 @@ export async function enrol(ctx: Context, body: Body<typeof contract.enrolPasske
     await unlessTaken(store.insertPasskey(tx, row));
     // The rights of their tokens can depend on it.
     await raiseEpoch(tx, tenantId);
-    return toWire(row);
+    const session = await shownByAdding(tx, proceed, { user, before: factors, factor: row.passkey_id });
+    return { ...toWire(row), session };
   });
 }
 

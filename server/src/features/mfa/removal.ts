@@ -71,7 +71,7 @@ export async function requireWayIn(
     'You could not sign in any more: set a password with POST /auth/password, add another passkey or link your account with a provider first.',
   );
 }
-export type MfaPorts = Pick<Ports, 'signOnLinks' | 'hasSignOnIdentity'>;
+export type MfaPorts = Pick<Ports, 'signOnLinks' | 'hasSignOnIdentity' | 'continueSession'>;
 
 interface Removed {
   what: string;

@@ -165,6 +165,19 @@ export const PasskeyRequestOptions = named(
 );
 export type PasskeyRequestOptions = Static<typeof PasskeyRequestOptions>;
 
+export const ContinuedSession = named(
+  'ContinuedSession',
+  'Your session under its new id, in which a second factor was shown. The old one has ended.',
+  object({
+    token: Type.String({ description: 'Returned once.' }),
+    token_id: id('token'),
+    expires_at: timestampText,
+    user_id: id('user'),
+    mfa_at: timestampText,
+  }),
+);
+export type ContinuedSession = Static<typeof ContinuedSession>;
+
 export const passkeyName = lineOfText(
   { minLength: 1, maxLength: 64 },
   'What you call it, such as the device it is on.',

@@ -6,11 +6,13 @@ import { CofferError, notFound } from '../../kernel/platform/errors.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Difference } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/request/second-factor.ts';
 import { DELETED, type Deleted } from '../../kernel/request/wire.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { lockChangeable, lockUser } from '../users/index.ts';
+import type * as contract from './contract.ts';
 import {
   deleteFactorsOf,
   type Factors,
@@ -23,6 +25,7 @@ import {
   totpTrustedFrom,
   trustTimes,
 } from './factors.ts';
+import { continuation, shownByAdding } from './first-factor.ts';
 import { updatePasskey } from './passkey-store.ts';
 import { hashOfCode, newRecoveryCodes } from './recovery-codes.ts';
 import {
@@ -86,13 +89,14 @@ export function sealSecret(kernel: Kernel, tenantId: string, userId: string, sec
   return kernel.keyring.seal(PURPOSE, { tenantId, ...place(userId) }, secret);
 }
 
-export async function confirm(ctx: Context, otp: string, ports: MfaPorts) {
+export async function confirm(ctx: Context, { otp, step_up }: Body<typeof contract.confirmTotp>, ports: MfaPorts) {
   ctx.access.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const row = await store.findTotp(ctx.database.read, tenantId, principal.id);
   if (row === undefined) throw notFound('enrolment: start one with POST /auth/mfa/totp');
   const step = await matchingStep(kernel, row, otp, ctx.now);
   const codes = newRecoveryCodes();
+  const proceed = await continuation(ctx, step_up, ports);
   return ctx.change(async (tx) => {
     const user = await lockUser(tx, tenantId, principal.id);
     const factors = await lockFactors(tx, tenantId, principal.id);
@@ -110,7 +114,8 @@ export async function confirm(ctx: Context, otp: string, ports: MfaPorts) {
     );
     // The rights of their tokens can depend on it.
     await raiseEpoch(tx, tenantId);
-    return { confirmed_at: timestamp(ctx.now), recovery_codes: codes };
+    const session = await shownByAdding(tx, proceed, { user, before: factors, factor: TOTP_FACTOR });
+    return { confirmed_at: timestamp(ctx.now), session, recovery_codes: codes };
   });
 }
 

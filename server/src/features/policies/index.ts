@@ -18,6 +18,7 @@ export function policiesFeature(_: Kernel, wiring: Wiring): Feature {
   const ports = wiring.needs(
     'clientIdOfConnection',
     'allPoliciesOfConnection',
+    'limitsOfConnection',
     'rightsOfEverybody',
     'secondFactorSince',
     'resourcesOfConnection',

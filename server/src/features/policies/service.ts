@@ -42,10 +42,19 @@ declare module '../../kernel/platform/wiring.ts' {
     clientIdOfConnection(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
     /** All policies that apply to a connection, those of the connection itself too. */
     allPoliciesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
+    /** Everything that limits a connection, for approvers, and a digest of it. The connection stays locked. */
+    limitsOfConnection(
+      tx: Tx,
+      tenantId: string,
+      clientId: string,
+    ): Promise<{ limits: Record<string, unknown>; digest: string }>;
   }
 }
 
-export type PolicyPorts = Pick<Ports, 'clientIdOfConnection' | 'allPoliciesOfConnection' | 'secondFactorSince'>;
+export type PolicyPorts = Pick<
+  Ports,
+  'clientIdOfConnection' | 'allPoliciesOfConnection' | 'limitsOfConnection' | 'secondFactorSince'
+>;
 
 export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
   ctx.access.requireUnrestricted();
@@ -183,7 +192,9 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
 
 /**
  * What an approver relies on: the document, and who would get it. Until the attachment is approved, one person can change both: they could request a
- * harmless policy, an empty group or an account of somebody else, and fill it in or take it over while the request is pending.
+ * harmless policy, an empty group, an account of somebody else or a connection from one address, and fill it in, take it over or lift its limits while
+ * the request is pending. The accounts of a group's members are left out: whoever can take one over alone can do so after the approval as well, and
+ * in a large group somebody changes a password or a factor every day.
  */
 async function attachedTo(
   tx: Tx,
@@ -201,7 +212,10 @@ async function attachedTo(
     if (user === undefined) throw notFound('user');
     return { basis: { ...basis, ...(await accountState(tx, user, ports)) }, differences };
   }
-  if (principal.kind !== 'group') return { basis, differences };
+  if (principal.kind === 'app_connection') {
+    const { limits, digest } = await ports.limitsOfConnection(tx, tenantId, principal.id);
+    return { basis: { ...basis, limits: digest }, differences: [{ what, before: null, after: { ...after, limits } }] };
+  }
   // Joining a group takes the same lock, so one of the two transactions sees the other.
   if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
   const { members, last_added_at, shown: group } = await shownGroup(tx, tenantId, principal.id);

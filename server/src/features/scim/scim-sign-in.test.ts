@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
-import { addTenant, ok, type Tenant, uniqueName } from '../../../../test/support/people.ts';
+import { addTenant, ok, openSession, refused, type Tenant, uniqueName } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
 import { addScim, type ScimClient } from '../../../../test/support/scim.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
@@ -35,13 +35,13 @@ onBothDatabases('SCIM and sign-in', (database) => {
       role_mapping: { Admins: 'admin' },
       ...more,
     });
-  const signIn = async (idp: ScimClient): Promise<{ answer: Answer; me: Answer['body'] }> => {
+  const signIn = async (idp: ScimClient): Promise<{ answer: Answer; me: Answer['body']; token: string }> => {
     const device = await startDevice(service, { provider: idp.provider, tenant: tenant.name });
     const { cookie, authorizationUrl } = await begin(service, idp.provider, device, tenant.name);
     const answer = await finish(service, await provider.signIn(authorizationUrl), cookie);
-    if (answer.status !== 200) return { answer, me: undefined };
+    if (answer.status !== 200) return { answer, me: undefined, token: '' };
     const { token } = await ok(poll(service, device));
-    return { answer, me: await ok(service.call('GET', '/auth/me', { token })) };
+    return { answer, me: await ok(service.call('GET', '/auth/me', { token })), token };
   };
   const userName = () => String(provider.account['email']);
 
@@ -76,6 +76,26 @@ onBothDatabases('SCIM and sign-in', (database) => {
     assert.equal((await idp.call('DELETE', `/Users/${me.user.id}`)).status, 204);
     const fresh = await signIn(idp);
     assert.notEqual(fresh.me.user.id, me.user.id, 'a deleted account does not come back');
+  });
+
+  test('a subject that an account no longer has loses what it opened, and nobody else does', async () => {
+    const idp = await addIdp({ default_role: 'member' });
+    const { id } = await idp.addUser({ userName: userName(), externalId: provider.account.sub });
+    const { token, me } = await signIn(idp);
+    assert.equal(me.user.id, id);
+    const ofPassword = await openSession(service, id);
+    const read = (session: string) => service.call('GET', '/auth/me', { token: session });
+    const corrected = uniqueName('subject');
+    const answer = await idp.patch(`/Users/${id}`, { op: 'replace', path: 'externalId', value: corrected });
+    assert.equal(answer.status, 200, answer.text);
+    await refused(read(token), 401, 'INVALID_TOKEN');
+    await ok(read(ofPassword));
+    assert.equal((await signIn(idp)).answer.status, 401, 'the address belongs to the account');
+    provider.account = { ...provider.account, sub: corrected };
+    const again = await signIn(idp);
+    assert.equal(again.me.user.id, id);
+    await idp.patch(`/Users/${id}`, { op: 'remove', path: 'externalId' });
+    await refused(read(again.token), 401, 'INVALID_TOKEN');
   });
 
   test('whoever is not provisioned has no role from a group of SCIM', async () => {

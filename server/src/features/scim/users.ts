@@ -7,7 +7,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Body } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { deleteIdentity, findIdentity, identityHash, insertIdentity } from '../sign-on/index.ts';
+import { deleteIdentity, endSessionsWith, findIdentity, identityHash, insertIdentity } from '../sign-on/index.ts';
 import {
   countUsers,
   endAccount,
@@ -143,6 +143,15 @@ export class ScimUsers {
     });
   }
 
+  /** The account is not that of this subject any more, so what it opened ends. */
+  async #unlink(ctx: Context, tx: Tx, { provider }: Provisioner, user: UserRow, subject: string): Promise<void> {
+    const identity = await findIdentity(tx, ctx.tenantId, identityHash(provider, subject));
+    if (identity?.user_id !== user.user_id) return;
+    await deleteIdentity(tx, ctx.tenantId, identity.identity_hash);
+    const sessions_ended = await endSessionsWith(tx, user, identity, { now: ctx.now, except: '' });
+    ctx.record.describe({ sessions_ended });
+  }
+
   /** Attributes that PUT leaves out are removed, except those whose absence must not end an account or a link. */
   replace(ctx: Context, userId: string, body: Body<typeof contract.replaceScimUser>): Promise<ScimUser> {
     const operations = replacements(body);
@@ -191,7 +200,7 @@ export class ScimUsers {
     if (names.user_name_key !== state.user_name_key) await refuseTakenName(tx, by, wanted.userName);
     if (email !== user.email) await refuseTakenAddress(ctx, tx, email, user.user_id);
     if (wanted.externalId !== state.external_id) {
-      if (state.external_id !== null) await deleteIdentity(tx, tenantId, identityHash(by.provider, state.external_id));
+      if (state.external_id !== null) await this.#unlink(ctx, tx, by, user, state.external_id);
       if (wanted.externalId !== null) await this.#link(ctx, tx, by, user.user_id, wanted.externalId);
     }
     await updateUser(tx, tenantId, user.user_id, { email, name, status });

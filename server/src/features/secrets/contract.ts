@@ -155,9 +155,9 @@ export const updateSecret = endpoint({
   ifMatch: true,
   method: 'PUT',
   path: '/v1/vaults/{vault}/secrets/{path*}',
-  summary: 'Change a secret’s value, type, metadata or rotation; each change is a new version',
+  summary: 'Change a secret’s value, type, protection, metadata or rotation; each change is a new version',
   description:
-    'Omitted fields are unchanged. Another `type` requires a `value`, which is checked by its rules, and a rotation that fits it. `expected_version` or `If-Match` protects against lost updates.',
+    'Omitted fields are unchanged. Another `type` requires a `value`, which is checked by its rules, and a rotation that fits it. `protection` can only be raised to `fortress`, with the second factor that a fortress secret requires; older versions are protected too. `expected_version` or `If-Match` protects against lost updates.',
   permission: 'secrets:update',
   audit: 'secrets:update',
   plaintext: true,
@@ -165,6 +165,7 @@ export const updateSecret = endpoint({
   body: object({
     value: Type.Optional(value),
     type: Type.Optional(typeText),
+    protection: Type.Optional(Protection),
     metadata: Type.Optional(MetadataChange),
     rotation: Type.Optional(nullable(Rotation)),
     reason: Type.Optional(reason),

@@ -115,7 +115,7 @@ onBothDatabases('secrets', (database) => {
     await invalid(put(path, { reason: 'nothing' }), '/body');
     await invalid(put(path, { type: 'password' }), '/body/value');
     await invalid(put(path, { value: 'x', environment: 'staging' }), '/body/environment');
-    await invalid(put(path, { value: 'x', protection: 'fortress' }), '/body/protection');
+    await refused(put(path, { value: 'x', protection: 'fortress' }), 403, 'MFA_REQUIRED');
     assert.equal((await ok(send('GET', secretUrl(vault, path)))).version, 5);
   });
 

@@ -20,7 +20,7 @@ import {
   resourceName,
   timestampText,
 } from '../../kernel/request/wire.ts';
-import { otpText, PasskeyAssertion, PasskeyRequestOptions } from '../mfa/index.ts';
+import { ContinuedSession, otpText, PasskeyAssertion, PasskeyRequestOptions } from '../mfa/index.ts';
 import { tokenKind } from '../tokens/index.ts';
 import { OwnSession, TenantWarning } from './schemas.ts';
 
@@ -252,7 +252,7 @@ export const stepUp = endpoint({
     otp: Type.Optional(otpText),
   }),
   status: 200,
-  output: object({ ...Session.properties, mfa_at: timestampText }),
+  output: ContinuedSession,
   errors: ['LOGIN_DENIED', 'MFA_REQUIRED', 'PASSKEYS_DISABLED'],
 });
 

@@ -9,7 +9,7 @@ import * as contract from './contract.ts';
 import * as ownSessions from './own-sessions.ts';
 import { passkeyLogin, passkeyLoginOptions } from './passkey-login.ts';
 import * as sessions from './service.ts';
-import { stepUp, stepUpOptions } from './step-up.ts';
+import { continueSession, stepUp, stepUpOptions } from './step-up.ts';
 import { deleteFailuresBefore } from './store.ts';
 
 export {
@@ -28,6 +28,7 @@ export function sessionsFeature(kernel: Kernel, wiring: Wiring): Feature {
   const ports = wiring.needs('requiresSignOn', 'hasSignOnIdentity');
   return {
     name: 'sessions',
+    provides: { continueSession },
     jobs: [
       {
         name: 'forget-failed-logins',

@@ -7,6 +7,7 @@ import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { moveRequests } from '../approvals/index.ts';
 import {
+  type Continue,
   factorsOf,
   hasAny,
   passkeyNamed,
@@ -36,12 +37,38 @@ export async function stepUpOptions(ctx: Context): Promise<Output<typeof contrac
 /** Proves a second factor; `spend` makes sure in the transaction that the proof counts once. */
 type Proof = (tx: Tx) => Promise<ShownFactor>;
 
-/** The person shows a factor again. The session continues under a new id, so that a token that was stolen before gains nothing by it. */
+/** The session continues under a new id, so that a token that was stolen before gains nothing by the factor that is shown. */
+export async function continueSession(ctx: Context): Promise<Continue> {
+  const { tenantId, principal, now } = ctx;
+  const user = await findUser(ctx.database.read, tenantId, principal.id);
+  if (user === undefined) throw denied('the user was deleted');
+  const issued = await issueSession(ctx, user, {
+    method: null,
+    isFactorShown: true,
+    expiresAt: principal.expiresAt,
+  });
+  return async (tx, current, show) => {
+    if (current?.status !== 'active') throw denied('the user is disabled');
+    const old = await lockToken(tx, tenantId, principal.credentialId);
+    if (old?.revoked_at !== null) throw invalidToken('the session has ended', principal);
+    const shown = await show(current);
+    ctx.record.describe({ token: issued.row.token_id, factor: shown.factor });
+    await revokeTokens(tx, tenantId, [old.token_id], now);
+    const { method, provider, provider_subject, provider_session } = old;
+    const opened = { method, provider, provider_subject, provider_session };
+    await insertToken(tx, { ...issued.row, ...shown, ...opened }, current);
+    await moveRequests(tx, tenantId, { requesterId: principal.id, from: old.token_id, to: issued.row.token_id });
+    await raiseEpoch(tx, tenantId);
+    return { ...sessionAnswer(issued), mfa_at: timestamp(now) };
+  };
+}
+
+/** The person shows a factor again. */
 export async function stepUp(
   ctx: Context,
   body: Body<typeof contract.stepUp>,
 ): Promise<Output<typeof contract.stepUp>> {
-  const { tenantId, principal, now } = ctx;
+  const { tenantId, principal } = ctx;
   if ((body.response === undefined) === (body.otp === undefined)) {
     throw invalidField('/body', 'must have either response, the answer of a passkey, or otp');
   }
@@ -50,28 +77,15 @@ export async function stepUp(
   const prove =
     body.response === undefined ? await byCode(ctx, user, body.otp ?? '') : await byPasskey(ctx, body.response);
   const report = await signInReport(ctx, user);
-  const issued = await issueSession(ctx, user, {
-    method: null,
-    isFactorShown: true,
-    expiresAt: principal.expiresAt,
-  });
-  ctx.record.describe({ token: issued.row.token_id });
+  const proceed = await continueSession(ctx);
   return ctx.change(async (tx) => {
     // The person is locked before the token, as in every revocation: the opposite order could deadlock.
-    const current = await lockUser(tx, tenantId, principal.id);
-    if (current?.status !== 'active') throw denied('the user is disabled');
-    const old = await lockToken(tx, tenantId, principal.credentialId);
-    if (old?.revoked_at !== null) throw invalidToken('the session has ended', principal);
-    const shown = await prove(tx);
-    ctx.record.describe({ factor: shown.factor });
-    await revokeTokens(tx, tenantId, [old.token_id], now);
-    const { method, provider, provider_subject, provider_session } = old;
-    const opened = { method, provider, provider_subject, provider_session };
-    await insertToken(tx, { ...issued.row, ...shown, ...opened }, current);
-    await moveRequests(tx, tenantId, { requesterId: principal.id, from: old.token_id, to: issued.row.token_id });
-    await report(tx, current, { shown });
-    await raiseEpoch(tx, tenantId);
-    return { ...sessionAnswer(issued), mfa_at: timestamp(now) };
+    const locked = await lockUser(tx, tenantId, principal.id);
+    return proceed(tx, locked, async (current) => {
+      const shown = await prove(tx);
+      await report(tx, current, { shown });
+      return shown;
+    });
   });
 }
 

@@ -245,13 +245,13 @@ export async function approve(ctx: Context, body: Body<typeof contract.approveDe
   });
 }
 
-/** Otherwise a stolen session that a device code opened could go on for ever, each one confirming the next. */
+/** Otherwise a stolen session that a device code opened could go on for ever, each one confirming the next, and a removed passkey live on in one. */
 function refuseUnlessSignedIn({ principal }: Context): void {
   if (principal.signedInAt !== null) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    'This session was opened by a device code, so it cannot confirm another one: log in, and confirm it with that session.',
-    { auditReason: 'the session was opened by a device code' },
+    'This session was opened by a device code, or with a passkey that was removed since, so it cannot confirm another one: log in, and confirm it with that session.',
+    { auditReason: 'the session was opened by a device code, or with a passkey that was removed since' },
   );
 }
 

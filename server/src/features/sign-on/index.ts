@@ -15,7 +15,7 @@ import { backchannelLogout, readSignOut } from './sign-out.ts';
 import { deleteIdentitiesOf, hasIdentity } from './store.ts';
 
 export { denied, givesRole, roleOf, SUBJECT } from './accounts.ts';
-export { addLink, type LinkOutcome, linksOf, removeLink } from './links.ts';
+export { addLink, endSessionsWith, type LinkOutcome, linksOf, removeLink } from './links.ts';
 export { PendingSignIn } from './pending-sign-in.ts';
 export { browserAnswer, providerParam } from './schemas.ts';
 export {

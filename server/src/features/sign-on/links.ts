@@ -1,4 +1,6 @@
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { openSessionsOf, revokeTokens } from '../tokens/index.ts';
+import type { UserRow } from '../users/index.ts';
 import {
   deleteIdentity,
   findIdentity,
@@ -66,4 +68,24 @@ export async function addLink(tx: Tx, provider: ProviderRow, identity: IdentityR
 
 export async function removeLink(tx: Tx, { tenant_id, identity_hash }: IdentityRow): Promise<void> {
   await deleteIdentity(tx, tenant_id, identity_hash);
+}
+
+/**
+ * Ends what a person opened with an identity that is not theirs any more, at every provider that knows them by it; returns how many sessions. The
+ * caller has locked the person. `except` is the session of this request, or empty.
+ */
+export async function endSessionsWith(
+  tx: Tx,
+  user: UserRow,
+  identity: IdentityRow,
+  { now, except }: { now: number; except: string },
+): Promise<number> {
+  const providers = (await providersOf(tx, user.tenant_id)).filter((provider) => isOfProvider(provider, identity));
+  const names = new Set(providers.map(({ name }) => name));
+  const begunThere = (await openSessionsOf(tx, user, now)).filter(
+    ({ provider, token_id }) => names.has(provider ?? '') && token_id !== except,
+  );
+  const ids = begunThere.map(({ token_id }) => token_id);
+  await revokeTokens(tx, user.tenant_id, ids, now);
+  return ids.length;
 }

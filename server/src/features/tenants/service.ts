@@ -18,7 +18,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import type { AnomalyThresholds } from '../anomalies/index.ts';
 import { canMail, occasionsOf } from '../mail/index.ts';
-import { HANDED_OUT, insertToken, issueToken } from '../tokens/index.ts';
+import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { listTenants, readTenant, type Tenant, type TenantSettings } from './contract.ts';
@@ -68,8 +68,9 @@ export async function prepareTenant(kernel: KernelWithoutOperator, facts: NewTen
     tenantId,
     userId: owner.user_id,
     kind: 'pat',
-    name: HANDED_OUT.first,
+    name: 'first token of the owner',
     expiresAt: now + OWNER_TOKEN_TTL_MS,
+    isHandedOut: true,
   } as const;
   const issued = password_hash === '' ? await issueToken(kernel, first) : null;
   const row: TenantRow = {

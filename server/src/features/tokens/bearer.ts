@@ -19,7 +19,7 @@ import type { Principal } from '../../kernel/request/principal.ts';
 import { ForeignCaller } from '../../kernel/request/region-gate.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
-import { hasFactor, shownFactorTrustedFrom } from '../mfa/index.ts';
+import { hasFactor, keptFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
@@ -134,9 +134,7 @@ export class BearerScheme implements CredentialScheme {
       credentialId: jti,
       tokenRates: JSON.parse(token.rate_overrides) as RateOverrides,
       ceilings: ceilingsOf(token).map(compileCeiling),
-      signedInAt: signedInAt(token),
-      mfaAt: token.mfa_at,
-      ...(await secondFactorOf(db, tenant, user, token)),
+      ...(await provenBy(db, tenant, user, token)),
       expiresAt: token.expires_at,
     });
     return { principal, epoch, dpopKey: token.dpop_jkt };
@@ -159,36 +157,42 @@ export interface TokenResolver {
   ): Promise<ResolvedToken>;
 }
 
-/**
- * A session that a device code opened is no fresh sign-in. If another session confirmed it, whoever stole that one could make a fresh one with it; and
- * whoever talked a person into signing in at their provider with a code would have one of theirs.
- */
-function signedInAt({ kind, method, created_at }: TokenRow): number | null {
-  return kind === 'session' && method !== 'device' ? created_at : null;
-}
-
 /** Resolves tokens that are looked up by their hash. Every check is up to the resolver. */
 export interface OpaqueTokenResolver {
   readonly prefix: string;
   resolve(text: string, view: View): Promise<ResolvedToken>;
 }
 
+type Proven = Pick<Principal, 'signedInAt' | 'mfaAt' | 'factorTrustedFrom' | 'mustEnrol'>;
+
 /**
- * The state of the second factor behind a token. If the tenant requires one, a session must have been opened with it, and the owner of a personal
- * access token must have one.
+ * What a token proves about its person. A second factor counts while the person has it: whoever removes a stolen one takes away what it proves in
+ * sessions that are open. If the tenant requires one, a session must have been opened with it, and the owner of a personal access token must have one.
  */
-async function secondFactorOf(
+async function provenBy(
   db: Reader,
   { require_mfa }: TenantRow,
   { tenant_id, user_id }: UserRow,
   token: TokenRow,
-): Promise<Pick<Principal, 'factorTrustedFrom' | 'mustEnrol'>> {
-  const isRequired = require_mfa === 1;
-  const isShown = token.mfa_at !== null;
-  const trustedFrom = isShown ? await shownFactorTrustedFrom(db, tenant_id, user_id, token) : null;
-  if (!isRequired) return { factorTrustedFrom: trustedFrom, mustEnrol: false };
-  const isBehind = token.kind === 'session' ? isShown : await hasFactor(db, tenant_id, user_id);
-  return { factorTrustedFrom: trustedFrom, mustEnrol: !isBehind };
+): Promise<Proven> {
+  const kept = token.mfa_at === null ? null : await keptFactor(db, tenant_id, user_id, token, token.mfa_at);
+  const proven = {
+    signedInAt: signedInAt(token, kept !== null),
+    mfaAt: kept === null ? null : token.mfa_at,
+    factorTrustedFrom: kept?.trustedFrom ?? null,
+  };
+  if (require_mfa !== 1) return { ...proven, mustEnrol: false };
+  const isBehind = token.kind === 'session' ? kept !== null : await hasFactor(db, tenant_id, user_id);
+  return { ...proven, mustEnrol: !isBehind };
+}
+
+/**
+ * A session that a device code opened is no fresh sign-in. If another session confirmed it, whoever stole that one could make a fresh one with it; and
+ * whoever talked a person into signing in at their provider with a code would have one of theirs. Nor is a sign-in with a passkey that was removed.
+ */
+function signedInAt({ kind, method, created_at }: TokenRow, isFactorKept: boolean): number | null {
+  const isSignIn = method === 'passkey' ? isFactorKept : method !== 'device';
+  return kind === 'session' && isSignIn ? created_at : null;
 }
 
 type OfCredential =

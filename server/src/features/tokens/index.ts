@@ -24,7 +24,6 @@ export { tokenKind } from './contract.ts';
 export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
 export {
   findToken,
-  HANDED_OUT,
   insertToken,
   isCurrentGeneration,
   listOpenSessions,

@@ -26,6 +26,8 @@ export interface TokenFacts {
   provider?: ProviderSession | null;
   dpopKey?: string | null;
   expiresAt: number;
+  /** Nobody asked for it by a request. */
+  isHandedOut?: boolean;
 }
 
 /** A token ready to be stored: the text exists only here and in the response, the row holds its hash. */
@@ -75,6 +77,7 @@ export async function issueToken(
       provider: facts.provider?.provider ?? null,
       provider_subject: facts.provider?.provider_subject ?? null,
       provider_session: facts.provider?.provider_session ?? null,
+      handed_out: facts.kind === 'pat' ? Number(facts.isHandedOut ?? false) : null,
     },
   };
 }

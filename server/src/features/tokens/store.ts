@@ -43,6 +43,11 @@ export interface TokenRow {
   provider: string | null;
   provider_subject: Uint8Array | null;
   provider_session: Uint8Array | null;
+  /**
+   * 1 for a personal access token that nobody asked for by a request: one made with a tenant, or by an operator who lost that one. 0 for every
+   * other; null for sessions and in older rows.
+   */
+  handed_out: number | null;
 }
 
 /** By which a provider names a session here when it ends it. Both digests cover the issuer as well. */
@@ -82,6 +87,7 @@ export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
     'provider',
     'provider_subject',
     'provider_session',
+    'handed_out',
   ],
 });
 
@@ -141,13 +147,10 @@ export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Prom
   return row;
 }
 
-/** A token that nobody asked for by a request: one made with a tenant, or by an operator who lost that one. Where it is kept is up to whoever got it. */
-export const HANDED_OUT = {
-  first: 'first token of the owner',
-  again: 'made by coffer server new-admin-token',
-} as const;
-
-/** The newest usable one of an owner's tokens that were handed out. */
+/**
+ * The newest usable one of an owner's tokens that were handed out. Of older rows those are without a parent and without any ceiling: a token that
+ * was asked for has always had one of its own, if only an empty one.
+ */
 export async function usableHandedOut(db: Reader, owner: UserRow, now: number): Promise<TokenRow | undefined> {
   const rows = await db
     .selectFrom('tokens')
@@ -155,8 +158,12 @@ export async function usableHandedOut(db: Reader, owner: UserRow, now: number): 
     .where('tenant_id', '=', owner.tenant_id)
     .where('user_id', '=', owner.user_id)
     .where('kind', '=', 'pat')
-    .where('name', 'in', Object.values(HANDED_OUT))
-    .where('parent_id', '=', '')
+    .where((eb) =>
+      eb.or([
+        eb('handed_out', '=', 1),
+        eb.and([eb('handed_out', 'is', null), eb('parent_id', '=', ''), eb('ceilings', '=', '[]')]),
+      ]),
+    )
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', now)
     .orderBy('token_id', 'desc')

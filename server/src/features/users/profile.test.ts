@@ -15,9 +15,11 @@ import {
   type Tenant,
 } from '../../../../test/support/people.ts';
 import { statementsDuring } from '../../../../test/support/queries.ts';
+import { recorded } from '../../../../test/support/rows.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { TOKENS } from '../tokens/index.ts';
 
 onBothDatabases('what people have besides their password, and how they are called', (database) => {
   let service: Service;
@@ -125,10 +127,34 @@ onBothDatabases('what people have besides their password, and how they are calle
     const session = await openSession(service, id);
     await enrolPasskey(service, session);
     assert.deepEqual(await codes(session), ['first_token'], 'a passkey is another');
+    const { credential: first } = await ok(service.call('GET', '/auth/me', { token }));
+    const body = { name: 'first token of the owner' };
+    await ok(service.call('POST', '/auth/tokens', { token: session, body }), 201);
     const admin = await addPerson(service, { tenant, role: 'admin' });
     assert.deepEqual(await codes(await logIn(service, admin)), ['two_admins'], 'others cannot revoke it');
-    const { credential } = await ok(service.call('GET', '/auth/me', { token }));
-    await ok(service.call('DELETE', `/auth/tokens/${credential.id}`, { token: session }));
-    assert.deepEqual(await codes(session), ['two_admins'], 'it is gone');
+    await ok(service.call('DELETE', `/auth/tokens/${first.id}`, { token: session }));
+    assert.deepEqual(await codes(session), ['two_admins'], 'it is gone, and the other one only has its name');
+  });
+
+  test('a first token of an earlier release is one too, whatever its name; one that was asked for is not', async () => {
+    const { id: tenantId, owner } = await addTenant(service);
+    const session = await openSession(service, owner.id);
+    await enrolPasskey(service, session);
+    const { credential: first } = await ok(service.call('GET', '/auth/me', { token: owner.token }));
+    const body = { name: 'first token of the owner' };
+    const own = await ok(service.call('POST', '/auth/tokens', { token: session, body }), 201);
+    await recorded(service.app.kernel, tenantId, async (tx) => {
+      for (const token_id of [first.id, own.id]) {
+        const change = { handed_out: null, ...(token_id === first.id && { name: 'renamed' }) };
+        await TOKENS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, token_id }), change);
+      }
+    });
+    const warned = async (): Promise<string[]> => {
+      const { warnings } = await ok(service.call('GET', '/auth/me', { token: session }));
+      return warnings.map(({ message }: { message: string }) => /token_\w+/.exec(message)?.[0]);
+    };
+    assert.deepEqual(await warned(), [first.id]);
+    await ok(service.call('DELETE', `/auth/tokens/${first.id}`, { token: session }));
+    assert.deepEqual(await warned(), []);
   });
 });

@@ -34,15 +34,31 @@ export async function managedBy(
   return (resource, at) => (since.get(vaultNameOf(resource) ?? '') ?? Infinity) <= at;
 }
 
-/** The reverse: everyone who manages this vault and already managed it at that time. */
-export async function managersOf(db: Reader, tenantId: string, resource: string, at: number): Promise<string[]> {
-  const vault = await store.findVault(db, tenantId, vaultNameOf(resource) ?? '');
-  if (vault === undefined) return [];
-  const managers = await store.managersSince(db, tenantId, vault.vault_id, at);
+/** The reverse, for several vaults: everyone who manages the vault and already managed it at that time. */
+export async function managersOf(
+  db: Reader,
+  tenantId: string,
+  asked: readonly { resource: string; at: number }[],
+): Promise<string[][]> {
+  const names = asked.map(({ resource }) => vaultNameOf(resource) ?? '');
+  const vaults = await store.findVaults(db, tenantId, [...new Set(names)]);
+  const managers = await store.managersOfVaults(
+    db,
+    tenantId,
+    vaults.map(({ vault_id }) => vault_id),
+  );
   const groups = managers.filter((row) => row.principal_kind === 'group').map((row) => row.principal_id);
-  const joined = (await membersOfGroups(db, tenantId, groups)).filter((row) => row.added_at <= at);
-  const own = managers.filter((row) => row.principal_kind === 'user').map((row) => row.principal_id);
-  return [...new Set([...own, ...joined.map((row) => row.user_id)])];
+  const joined = Map.groupBy(await membersOfGroups(db, tenantId, [...new Set(groups)]), (row) => row.group_id);
+  return asked.map(({ at }, i) => {
+    const vault = vaults.find(({ name }) => name === names[i]);
+    const since = managers.filter(({ vault_id, added_at }) => vault_id === vault?.vault_id && added_at <= at);
+    const people = since.flatMap(({ principal_kind, principal_id }) => {
+      if (principal_kind === 'user') return principal_id;
+      const members = joined.get(principal_id) ?? [];
+      return members.filter(({ added_at }) => added_at <= at).map(({ user_id }) => user_id);
+    });
+    return [...new Set(people)];
+  });
 }
 
 export async function markPending(

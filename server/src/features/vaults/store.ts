@@ -100,6 +100,13 @@ const FIND_VAULT = new PreparedQuery<{ tenantId: string; name: string }, VaultRo
     .where('name', '=', parameter('name')),
 );
 
+/** Those of the named vaults that exist. */
+export async function findVaults(db: Reader, tenantId: string, names: readonly string[]): Promise<VaultRow[]> {
+  if (names.length === 0) return [];
+  const query = db.selectFrom('vaults').selectAll().where('tenant_id', '=', tenantId).where('name', 'in', names);
+  return VAULTS.checkedAll(db, await query.execute());
+}
+
 export async function findVaultById(db: Reader, tenantId: string, vaultId: string): Promise<VaultRow | undefined> {
   const query = db.selectFrom('vaults').selectAll().where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId);
   return VAULTS.checked(db, await query.executeTakeFirst());
@@ -270,20 +277,19 @@ export async function listMembers(
   return pageOf(rows, limit, (row) => [row.principal_kind, row.principal_id]);
 }
 
-/** Users and groups that manage a vault and already did at that time. Forged memberships are left out. */
-export async function managersSince(
+/** Users and groups that manage some vaults. Forged memberships are left out. */
+export async function managersOfVaults(
   db: Reader,
   tenantId: string,
-  vaultId: string,
-  at: number,
+  vaultIds: readonly string[],
 ): Promise<VaultMemberRow[]> {
+  if (vaultIds.length === 0) return [];
   const rows = await db
     .selectFrom('vault_members')
     .selectAll()
     .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
+    .where('vault_id', 'in', vaultIds)
     .where('role', '=', 'manager')
-    .where('added_at', '<=', at)
     .execute();
   return VAULT_MEMBERS.authenticOf(db, rows);
 }

@@ -51,6 +51,11 @@ export function cookieNamed(header: string | undefined, name: string, lengthMax:
   return text === undefined || text === '' || found.length > 1 || text.length > lengthMax ? null : text;
 }
 
+interface NewSession {
+  token?: string;
+  expires_at?: string;
+}
+
 /** Moves the token of a new session from the response to the cookie, and deletes the cookie of a session that ended. */
 export function withCookie(reply: Reply, { session }: EndpointDeclaration, now: number): Reply {
   if (session === undefined || reply.status >= 300) return reply;
@@ -58,12 +63,13 @@ export function withCookie(reply: Reply, { session }: EndpointDeclaration, now: 
   if (session === 'ends') {
     return { ...reply, headers: { ...reply.headers, 'Clear-Site-Data': CLEAR_CACHE }, cookies: [set('', 0)] };
   }
-  const { token, ...rest } = JSON.parse(String(reply.body)) as { token?: string; expires_at?: string };
+  const answer = JSON.parse(String(reply.body)) as NewSession & { session?: NewSession | null };
+  const { token, ...rest } = (session === 'continues' ? answer.session : answer) ?? {};
   if (token === undefined) return reply;
   const seconds = Math.max(0, Math.floor((Date.parse(rest.expires_at ?? '') - now) / SECOND_MS));
   return {
     ...reply,
-    body: JSON.stringify(rest),
+    body: JSON.stringify(session === 'continues' ? { ...answer, session: rest } : rest),
     cookies: [set(token, Number.isNaN(seconds) ? 0 : seconds)],
   };
 }

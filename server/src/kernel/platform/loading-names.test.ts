@@ -17,6 +17,24 @@ test('names that run code, or change where programs connect, are told from other
       'REQUESTS_CA_BUNDLE',
       'prompt_command',
     ],
+    ...[
+      'TAR_OPTIONS',
+      'MAKEFILES',
+      'GNUMAKEFLAGS',
+      'CC',
+      'CFLAGS',
+      'ZIPOPT',
+      'RSYNC_RSH',
+      'SVN_SSH',
+      'VIMINIT',
+      'LESS',
+    ],
+    ...['AWS_PAGER', 'PSQL_PAGER', 'KUBE_EDITOR', 'GH_BROWSER', 'PIP_INDEX_URL', 'PYTEST_ADDOPTS', 'UV_INDEX_URL'],
+    ...['BUNDLE_GEMFILE', 'RUSTFLAGS', 'CARGO_BUILD_RUSTC', 'GOTOOLCHAIN', 'CGO_CFLAGS', 'MAVEN_ARGS', 'ES_JAVA_OPTS'],
+    ...['XDG_CONFIG_HOME', 'OPENSSL_MODULES', 'SSH_SK_PROVIDER', 'ANSIBLE_VAULT_PASSWORD_FILE', 'TF_CLI_ARGS_plan'],
+    ...['AWS_SHARED_CREDENTIALS_FILE', 'DOCKER_HOST', 'SSLKEYLOGFILE', 'WGETRC', 'HOSTALIASES', 'Path', 'PATHEXT'],
+    // A command line that is started by another one would send secrets elsewhere.
+    ...['COFFER_URL', 'COFFER_TOKEN', 'COFFER_CA_FILE'],
   ];
   for (const name of loading) assert.equal(isLoadingName(name), true, name);
   const others = [
@@ -28,6 +46,23 @@ test('names that run code, or change where programs connect, are told from other
     'HTTPS_PROXY_TOKEN',
     'LOG_LEVEL',
     'PS5',
+    ...[
+      'CARGO_REGISTRY_TOKEN',
+      'CARGO_REGISTRIES_OWN_TOKEN',
+      'UV_PUBLISH_TOKEN',
+      'UV_INDEX_OWN_PASSWORD',
+      'TF_VAR_KEY',
+    ],
+    ...['DOCKER_PASSWORD', 'AWS_SECRET_ACCESS_KEY', 'AZURE_CLIENT_SECRET', 'ANSIBLE_VAULT_PASSWORD', 'GOOGLE_API_KEY'],
+    ...[
+      'YARN_NPM_AUTH_TOKEN',
+      'BUNDLE_GITHUB__COM',
+      'COMPOSER_AUTH',
+      'PAGERDUTY_TOKEN',
+      'PGPASSWORD',
+      'CC_TOKEN',
+      'DOT_NET',
+    ],
   ];
   for (const name of others) assert.equal(isLoadingName(name), false, name);
 });

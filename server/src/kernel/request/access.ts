@@ -116,12 +116,16 @@ export class Access implements Acceptance {
    * could use them to lift its own ceiling.
    */
   requireUnrestricted(): void {
-    const isRestricted = this.decide(({ ceilings }) =>
-      ceilings.some((c) => c.vaults !== null || c.actions !== null || c.cidrs !== null || c.places !== null),
-    );
-    if (!isRestricted) return;
+    if (!this.isRestricted) return;
     const message = 'A token with a scope or an address list cannot do this: use a session, or a token without them.';
     throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'the credential is restricted' });
+  }
+
+  /** Whether the credential has a ceiling, such as a scope or an address list. */
+  get isRestricted(): boolean {
+    return this.decide(({ ceilings }) =>
+      ceilings.some((c) => c.vaults !== null || c.actions !== null || c.cidrs !== null || c.places !== null),
+    );
   }
 
   /** Decides on a resource that had to be loaded first; throws to refuse. */

@@ -33,6 +33,7 @@ const FACTS = [
   'role',
   'credential',
   'credentialId',
+  'signedInAt',
   'mfaAt',
 ] as const satisfies readonly (keyof Principal)[];
 

@@ -94,8 +94,11 @@ export interface EndpointDeclaration {
   audit: string | None;
   /** Reads or changes many rows. A tenant's bulk requests wait for each other and never delay ordinary requests of other tenants. */
   bulk?: true;
-  /** `begins`: its response has the `token` of a new session, which the console gets as a cookie. `ends`: it ends the session of the caller. */
-  session?: 'begins' | 'ends';
+  /**
+   * `begins`: its response has the `token` of a new session, which the console gets as a cookie. `continues`: `session` in its response may have one.
+   * `ends`: it ends the session of the caller.
+   */
+  session?: 'begins' | 'continues' | 'ends';
   /** Whether it changes anything. Only a `change` gets a transaction and accepts an Idempotency-Key. */
   effect: 'read' | 'change';
 

@@ -30,9 +30,9 @@ export interface Principal {
   tokenRates: RateOverrides;
   ceilings: readonly Ceiling[];
   policies: readonly CompiledPolicy[];
-  /** When the person signed in; null for other credentials than sessions, and for a session that another one confirmed. */
+  /** When the person signed in; null for other credentials than sessions, for a session of a device code, and for one of a passkey that was removed. */
   signedInAt: number | null;
-  /** When a second factor was last shown with this credential. */
+  /** When a second factor was last shown with this credential; null if it was removed since. */
   mfaAt: number | null;
   /** The time from which the second factor is trusted for fortress secrets; null without one, and for machines. */
   factorTrustedFrom: number | null;

@@ -10,5 +10,7 @@ export function proofRequired(what: string): CofferError {
   return new CofferError(
     'MFA_REQUIRED',
     `${what} requires a second factor used within the last 15 minutes (POST /auth/step-up, or log in with one, and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
+    // To whoever has only newer factors a page explains it, instead of asking for one in vain.
+    { details: { trusted_factor: true } },
   );
 }

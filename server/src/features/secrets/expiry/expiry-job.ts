@@ -86,8 +86,11 @@ async function announcePage(kernel: Kernel, tenantId: string, window: store.Wind
 /** One mail to each manager, about the vaults that they manage. */
 async function mailFor(tx: Tx, tenantId: string, rows: readonly store.ExpiringRow[], now: number) {
   const lines = new Map<string, string[]>();
-  for (const [vault, ofVault] of Map.groupBy(rows, (row) => row.vault)) {
-    for (const manager of await managersOf(tx, tenantId, vaultResource(vault), now)) {
+  const byVault = [...Map.groupBy(rows, (row) => row.vault)];
+  const asked = byVault.map(([vault]) => ({ resource: vaultResource(vault), at: now }));
+  const managers = await managersOf(tx, tenantId, asked);
+  for (const [i, [vault, ofVault]] of byVault.entries()) {
+    for (const manager of managers[i] ?? []) {
       const own = ofVault.map(({ path, expires_at }) => `${timestamp(expires_at)}  ${secretResource(vault, path)}`);
       lines.set(manager, [...(lines.get(manager) ?? []), ...own]);
     }

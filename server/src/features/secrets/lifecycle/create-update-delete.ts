@@ -34,6 +34,7 @@ import { openValue, type SealedValue, type Sealer, sealerFor } from '../value/se
 import { refuseBadValue } from '../value/value-rules.ts';
 import { findDeleted, lockDeleted } from './deleted-store.ts';
 import { environmentIn } from './environment-rules.ts';
+import { resealAsFortress } from './resealing.ts';
 import { keptMs } from './retention.ts';
 
 const TYPE_DEFAULT = 'generic';
@@ -91,10 +92,11 @@ export async function update(
   path: string,
   body: Body<typeof contract.updateSecret>,
 ): Promise<Secret> {
-  if (body.value === undefined && body.metadata === undefined && body.rotation === undefined) {
+  const { value, metadata, rotation: schedule, protection } = body;
+  if ([value, metadata, schedule, protection].every((part) => part === undefined)) {
     // Whoever may write but not read would learn from a type without a value what the stored value looks like.
     if (body.type !== undefined) throw invalidField('/body/value', 'is required with a type, whose rules it must fit');
-    throw invalidField('/body', 'must contain value, metadata or rotation');
+    throw invalidField('/body', 'must contain value, protection, metadata or rotation');
   }
   const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
@@ -108,15 +110,22 @@ export async function update(
     if (body.value !== undefined) refuseBadValue(vault, type, body.value, '/body/value');
     const rotation = body.rotation === undefined && type !== row.type ? rotationOf(row) : body.rotation;
     if (rotation != null) refuseBadRotation(vault, type, rotation, '/body/rotation');
+    const isRaised = raises(ctx, row, body.protection);
+    const resealed = isRaised ? await resealAsFortress(ctx, tx, row, sealer) : undefined;
     const stored = body.metadata === undefined ? undefined : mergedMetadata(row, body.metadata);
     if (stored !== undefined) refuseRetagging(ctx, vaultName, row, stored.tags);
     const changed = await appendVersion(tx, row, {
       operation: 'update',
       reason: body.reason ?? '',
       author: authorOf(ctx),
+      ...(resealed !== undefined && { sealed: resealed }),
       ...(body.value !== undefined && { value: body.value }),
       ...stored,
-      more: { type, ...(body.rotation !== undefined && rotationColumns(body.rotation, row, ctx.now)) },
+      more: {
+        type,
+        ...(isRaised && { protection: 'fortress' }),
+        ...(body.rotation !== undefined && rotationColumns(body.rotation, row, ctx.now)),
+      },
       now: ctx.now,
       sealer,
     });
@@ -126,12 +135,27 @@ export async function update(
   });
 }
 
+/**
+ * Whether an ordinary secret becomes a fortress secret, which takes the proof that it will take from then on. The way back is closed: it would let
+ * whoever stole one proof open the secret to every token.
+ */
+function raises(ctx: Context, row: SecretRow, protection: SecretRow['protection'] | undefined): boolean {
+  if (protection === undefined || protection === row.protection) return false;
+  if (protection === 'standard') {
+    throw invalidField('/body/protection', 'cannot be lowered: write the value to a new secret, and delete this one');
+  }
+  requireProof(ctx, { protection });
+  return true;
+}
+
 function refuseRetagging(ctx: Context, vaultName: string, row: SecretRow, tags: string[]): void {
   refuseDisclosure(ctx, describedAs(vaultName, row), describedAs(vaultName, { ...row, tags: JSON.stringify(tags) }));
 }
 
+const PARTS: readonly string[] = ['value', 'type', 'protection', 'metadata', 'rotation'];
+
 function isPart(name: string): boolean {
-  return name === 'value' || name === 'type' || name === 'metadata' || name === 'rotation';
+  return PARTS.includes(name);
 }
 
 function rotationOf(row: SecretRow): Rotation | null {

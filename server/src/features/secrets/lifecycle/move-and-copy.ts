@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment, type EnvironmentName } from '../../../kernel/authz/environment.ts';
 import { CofferError, invalidField } from '../../../kernel/platform/errors.ts';
 import type { ResourceAttributes } from '../../../kernel/request/call.ts';
@@ -25,12 +24,11 @@ import { newSecretRow, type VersionContent } from '../storage/secret-rows.ts';
 import { lockSecret } from '../storage/secret-store.ts';
 import { addSecret, appendVersion, relocate } from '../storage/secret-writes.ts';
 import type { SecretRow } from '../storage/tables.ts';
-import { replaceSealed, tagsOfVersions, versionsFrom } from '../storage/version-store.ts';
-import { openDataKey, openValue, type Sealer, sealerFor } from '../value/sealing.ts';
+import { tagsOfVersions } from '../storage/version-store.ts';
+import { openValue, type Sealer, sealerFor } from '../value/sealing.ts';
 import { refuseBadValue } from '../value/value-rules.ts';
 import { environmentIn } from './environment-rules.ts';
-
-const VERSIONS_AT_ONCE = 50;
+import { resealForVault } from './resealing.ts';
 
 interface Relocation {
   from: VaultRow;
@@ -175,7 +173,7 @@ export async function move(
       // The history moves too, so the check covers the tags of each version.
       refuseMoving(ctx, relocation, { ...row, tags }, environment);
     }
-    const resealed = from.vault_id !== to.vault_id ? await resealAll(ctx, tx, relocation, row) : {};
+    const resealed = from.vault_id !== to.vault_id ? await resealForVault(ctx, tx, row, sealer) : {};
     const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
     const arrived = await relocate(tx, relocation, row, change);
     const moved =
@@ -193,30 +191,6 @@ export async function move(
 async function replaceValue(ctx: Context, tx: Tx, row: SecretRow, content: Pick<VersionContent, 'value' | 'sealer'>) {
   const reason = `moved from ${ctx.record.resource}`;
   return appendVersion(tx, row, { operation: 'update', reason, author: authorOf(ctx), ...content, now: ctx.now });
-}
-
-/** Seals all versions under the destination vault's key: under the old one they would be lost when that vault is purged. */
-async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row: SecretRow) {
-  const reseal = async (at: Pick<SecretRow, 'sealed' | 'sealed_version' | 'data_key'>) => {
-    const { sealed, sealed_version, data_key } = at;
-    const version = { ...row, sealed, sealed_version, data_key };
-    const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, from.vault_id, version);
-    // Each value of a fortress secret has its own data key, and only that key is wrapped by the vault's.
-    if (dataKey !== null) return { sealed, data_key: sealer.wrapDataKey(row.secret_id, dataKey) };
-    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, version);
-    return { sealed: sealer.seal(row, sealed_version, value).sealed, data_key };
-  };
-  for (let after = 0; ; ) {
-    const versions = await versionsFrom(tx, row, { after, limit: VERSIONS_AT_ONCE });
-    for (const version of versions) {
-      await replaceSealed(tx, version, await reseal(version));
-      // On SQLite nothing else in this loop yields to the event loop, and a history may be long.
-      await nextTurn();
-    }
-    const last = versions.at(-1);
-    if (last === undefined) return reseal(row);
-    after = last.version;
-  }
 }
 
 export async function copy(

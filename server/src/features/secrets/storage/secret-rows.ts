@@ -63,7 +63,9 @@ export interface VersionContent {
   metadata?: string;
   tags?: string[];
   /** Other columns of the secret's row that change with the version. */
-  more?: Partial<Pick<SecretRow, 'type' | 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>>;
+  more?: Partial<
+    Pick<SecretRow, 'type' | 'protection' | 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>
+  >;
   sealer: Sealer;
   now: number;
 }

@@ -9,9 +9,17 @@ import { SECRETS, type SecretRow, type SecretTagRow } from './tables.ts';
 
 const KEY = ['tenant_id', 'secret_id', 'vault_id', 'deleted_no', 'path'] as const;
 /** The columns that no version changes. */
-const CONSTANT = ['secret_no', 'environment', 'protection', 'created_at', 'deleted_at'] as const;
-/** The columns that change with a version only if it changes the type, the schedule of rotations, or when the value expires. */
-const SELDOM = ['type', 'rotation', 'rotation_id', 'rotated_at', 'next_rotation_at', 'expires_at'] as const;
+const CONSTANT = ['secret_no', 'environment', 'created_at', 'deleted_at'] as const;
+/** The columns that change with a version only if it changes the type, the protection, the schedule of rotations, or when the value expires. */
+const SELDOM = [
+  'type',
+  'protection',
+  'rotation',
+  'rotation_id',
+  'rotated_at',
+  'next_rotation_at',
+  'expires_at',
+] as const;
 /** The columns that change with every version. */
 const CONTENT = [
   'version',
