@@ -684,6 +684,7 @@ onBothDatabases('approvals', (database) => {
       const send = (method: string, path: string, body: object, token = owner.token) =>
         service.call(method, path, { token, body });
       const vault = await addVault(service, {}, owner.token);
+      const { id: vaultId } = await ok(service.call('GET', `/v1/vaults/${vault}`, { token: owner.token }));
       const { id: number, client_id, name } = await addConnection(service, vault, {}, owner.token);
       const foreign = await addConnection(service, await addVault(service));
       const rights = await newPolicy(there, {
@@ -697,7 +698,12 @@ onBothDatabases('approvals', (database) => {
         const policy = await newPolicy(there);
         const asking = send('POST', `/v1/policies/${policy}/attach`, { principal: { app_connection } }, member.token);
         const { approval_id } = await ok(asking, 202);
-        assert.deepEqual(await namesOf(approval_id, admin), { [client_id]: name, [String(app_connection)]: name });
+        const expected = { [client_id]: name, [String(app_connection)]: name, [vaultId]: vault };
+        assert.deepEqual(
+          await namesOf(approval_id, admin),
+          expected,
+          'the vaults are among the limits of the connection',
+        );
         assert.deepEqual(await namesOf(approval_id, member), {}, 'who asked may not read connections');
         const told = await ok(read(approval_id, member));
         assert.deepEqual([told.request.differences, told.details], [[], {}], 'nor what the service looked up for it');
