@@ -55,6 +55,7 @@ const PLAIN = new Set(
       'to',
       'decision',
       'query',
+      'match',
       'deleted',
     ],
     [
@@ -77,13 +78,25 @@ const PLAIN = new Set(
       'new_password',
       'revoke_tokens',
       'otp',
+      'step_up',
       'ttl_days',
       'ip_allowlist',
       'scope.actions',
     ],
     // What an authenticator answered is looked up by what it signed; what people call it finds nothing.
     ['enrolPasskey.response', 'stepUp.response', 'enrolPasskey.name', 'renamePasskey.name'],
-    ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv', 'look_ups'],
+    [
+      'document',
+      'action',
+      'context',
+      'key_name',
+      'dry_run',
+      'keep_going',
+      'leave_out',
+      'on_existing',
+      'dotenv',
+      'look_ups',
+    ],
     // How a machine proves who it is, and what it may do where it may do anything.
     [
       'dpop_jkt',

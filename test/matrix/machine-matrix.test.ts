@@ -10,7 +10,7 @@ import {
   type MachineCallers,
   makeMachineCallers,
 } from '../support/machine-callers.ts';
-import { addPerson, addTenant, ok } from '../support/people.ts';
+import { addPerson, addTenant, approved } from '../support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
 
 /**
@@ -134,8 +134,9 @@ onBothDatabases('the matrix of machines', (database) => {
     const { own, call } = callers[kind];
     const { client_id } = own;
     if (vaultIds.length > 0 && client_id !== undefined) {
-      const body = { vault_ids: vaultIds };
-      await ok(world.service.call('PATCH', `/v1/app-connections/${client_id}`, { body }));
+      // They have a policy, so more vaults take a second person.
+      const given = world.service.call('PATCH', `/v1/app-connections/${client_id}`, { body: { vault_ids: vaultIds } });
+      await approved(world.service, given, world.owner.token);
     }
     // A machine rotates its own credentials, and fetches under its own name.
     const params = Object.fromEntries(

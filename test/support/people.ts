@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { TOTP } from '../../server/src/features/mfa/index.ts';
+import { passkeysOf } from '../../server/src/features/mfa/passkey-store.ts';
 import { sealSecret } from '../../server/src/features/mfa/service.ts';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { findUser, insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
@@ -205,7 +206,7 @@ export function tryLogIn(
   return service.call('POST', '/auth/login', { token: null, body, headers });
 }
 
-/** A session of somebody whose password nobody knows any more, put straight into the database; with `isFactorShown`, as if they had shown their app. */
+/** A session of somebody whose password nobody knows any more, put straight into the database; with `isFactorShown`, as if they had shown their app or, if they have one, their passkey. */
 export async function openSession(
   { app: { kernel } }: Service,
   userId: string,
@@ -218,7 +219,9 @@ export async function openSession(
   const now = kernel.clock.now();
   const mfaAt = isFactorShown ? now : null;
   const issued = await issueToken(kernel, { ...facts, mfaAt, expiresAt: now + DAY_MS / 2 });
-  await recorded(kernel, tenantId, (tx) => insertToken(tx, issued.row, owner));
+  const [passkey] = isFactorShown ? await passkeysOf(kernel.database.read, tenantId, userId) : [];
+  const factor = passkey?.passkey_id ?? null;
+  await recorded(kernel, tenantId, (tx) => insertToken(tx, { ...issued.row, factor }, owner));
   return issued.token;
 }
 
