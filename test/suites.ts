@@ -33,10 +33,13 @@ const LONG = [
   // Of the console, `npm test` has what crosses pages: sessions, attacks, roles, budgets, secrets, sign-on and passkeys.
   ...[
     'account',
+    'anomalies',
     'environments',
     'examples',
+    'exporter-actions',
     'find',
     'forms',
+    'fortress',
     'machines',
     'operations',
     'organization',
