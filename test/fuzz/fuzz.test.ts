@@ -6,7 +6,7 @@ import { onBothDatabases } from '../support/service.ts';
 import { asSentBy, type Caller } from './caller.ts';
 import { type Answer, Client, type Meddle } from './client.ts';
 import { fuzz, type Prepared, prepare, type Run } from './fuzzer.ts';
-import { nameMark, newValue } from './marks.ts';
+import { namesIn, newValue, sideOf } from './marks.ts';
 import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
 
@@ -110,6 +110,7 @@ describe('the fuzzer itself', () => {
     };
 
     const proofs = new Set<string>();
+    let theirName = '';
     /** What is planted, and what is then said of it. */
     const FAULTS: Record<string, [Meddle, RegExp]> = {
       'an answer of 500': [
@@ -174,7 +175,8 @@ describe('the fuzzer itself', () => {
       ],
       'what another tenant called its things': [
         (sent, answer) => {
-          if (isListOf('groups', sent, answer)) answer.text += nameMark('theirs', '0000000');
+          for (const name of namesIn(String(sent.body))) if (sideOf(name) === 'theirs') theirName = name;
+          if (isListOf('groups', sent, answer)) answer.text += theirName;
         },
         /tells a name of another tenant/,
       ],
