@@ -49,15 +49,12 @@ export async function purgeAudit(service: Service): Promise<void> {
 
 /** The clock goes on by an hour: an entry that waited for its place in the chain meanwhile would have waited too long. */
 export async function makePurgeDue(service: Service): Promise<void> {
-  const { audit, clockGuard, database } = service.app.kernel;
+  const { clockGuard, database } = service.app.kernel;
+  // A checkpoint covers only what is linked when it is signed.
+  await linkAll(service);
   await sign(service);
   assert.notEqual(await clockGuard.check(), null, 'the clock is not trusted');
-  // On PostgreSQL a segment is linked only after all earlier ones of its node were committed, and jobs may be writing one.
-  await until('an entry is not linked', async () => {
-    await audit.link();
-    const unlinked = database.read.selectFrom('audit_segments').select('id').where('first_seq', 'is', null).limit(1);
-    return (await unlinked.executeTakeFirst()) === undefined;
-  });
+  await linkAll(service);
   service.clock.advance(SECOND_CHECK_MS);
   // A run that began before the clock went on purges too little, and says at its end when the next one is due.
   await until('a job does not end', async () => {
@@ -67,6 +64,16 @@ export async function makePurgeDue(service: Service): Promise<void> {
   await database.transaction((tx) =>
     tx.updateTable('job_leases').set({ next_run_at: 0 }).where('job', '=', 'purge-audit').execute(),
   );
+}
+
+/** On PostgreSQL a segment is linked only after all earlier ones of its node were committed, and jobs may be writing one. */
+async function linkAll(service: Service): Promise<void> {
+  const { audit, database } = service.app.kernel;
+  await until('an entry is not linked', async () => {
+    await audit.link();
+    const unlinked = database.read.selectFrom('audit_segments').select('id').where('first_seq', 'is', null).limit(1);
+    return (await unlinked.executeTakeFirst()) === undefined;
+  });
 }
 
 /** Again if it took too long: the service stops what takes longer than its deadline, as it may on a slow machine. */
