@@ -6,7 +6,13 @@ import { CofferError } from '../server/src/kernel/platform/errors.ts';
 import { StartError } from '../server/src/kernel/storage/data-folder.ts';
 import { type Database, type Tx, UniqueViolation } from '../server/src/kernel/storage/database.ts';
 import { Epochs, raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
-import { loadMigrations, type Migration, migrate, requireMigrated } from '../server/src/kernel/storage/migrate.ts';
+import {
+  type LoadedMigration,
+  listMigrations,
+  type Migration,
+  migrate,
+  requireMigrated,
+} from '../server/src/kernel/storage/migrate.ts';
 import { PreparedQuery } from '../server/src/kernel/storage/prepared-query.ts';
 import type { TenantsTable } from '../server/src/kernel/storage/tables.ts';
 import { openDatabase } from './support/database.ts';
@@ -213,7 +219,7 @@ onBothDatabases('storage', (kind) => {
 onBothDatabases('migrations', (kind) => {
   test('run once, in order, however many nodes start together', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(db, migrations)));
     assert.deepEqual(runs.flatMap((run) => run.applied).toSorted(), migrations.map((m) => m.name).toSorted());
     assert.deepEqual(await migrate(db, migrations), { applied: [] });
@@ -221,16 +227,18 @@ onBothDatabases('migrations', (kind) => {
 
   test('a step that fails leaves nothing of itself', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     const broken = {
       version: migrations.length + 1,
       name: 'broken',
-      description: '',
-      isAdditive: true,
-      up: async (schema: Parameters<(typeof migrations)[0]['up']>[0]) => {
-        await schema.createTable('half').addColumn('a', 'text').execute();
-        throw new Error('power cut');
-      },
+      load: async (): Promise<LoadedMigration> => ({
+        description: '',
+        isAdditive: true,
+        up: async (schema) => {
+          await schema.createTable('half').addColumn('a', 'text').execute();
+          throw new Error('power cut');
+        },
+      }),
     };
     await assert.rejects(migrate(db, [...migrations, broken]), /power cut/);
     await assert.rejects(
@@ -244,7 +252,7 @@ onBothDatabases('migrations', (kind) => {
 
   test('every old version of a fortress secret gets the key it was sealed under, ordinary ones none', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     const at = migrations.findIndex(({ name }) => name === 'versions-of-keys');
     await migrate(db, migrations.slice(0, at));
     const key = Buffer.from('wrapped');
@@ -300,7 +308,7 @@ onBothDatabases('migrations', (kind) => {
 
   test('certificates that are stored already are marked, so that their ends are read', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     const at = migrations.findIndex(({ name }) => name === 'secret-expiry');
     await migrate(db, migrations.slice(0, at));
     await db.transaction(async (tx) => {
@@ -323,7 +331,7 @@ onBothDatabases('migrations', (kind) => {
 
   test('a schema newer than the code is refused', async () => {
     const db = await openDatabase(kind);
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     await assert.rejects(
       migrate(db, migrations.slice(0, -1)),
       (error) => error instanceof StartError && /newer/.test(error.message),
@@ -332,16 +340,18 @@ onBothDatabases('migrations', (kind) => {
 
   test('a node, and nothing else, starts on a newer schema that only has more', async () => {
     const db = await openDatabase(kind);
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     const refused = (error: unknown) => error instanceof StartError && /newer/.test(error.message);
     const next = (isAdditive: boolean, ahead: number): Migration => ({
       version: migrations.length + ahead,
       name: `next-${ahead}`,
-      description: '',
-      isAdditive,
-      up: async (schema) => {
-        await schema.createTable(`next_${ahead}`).addColumn('a', 'text').execute();
-      },
+      load: async () => ({
+        description: '',
+        isAdditive,
+        up: async (schema) => {
+          await schema.createTable(`next_${ahead}`).addColumn('a', 'text').execute();
+        },
+      }),
     });
     const epochs = () => db.read.selectFrom('tenants').select(['tenant_id', 'epoch']).orderBy('tenant_id').execute();
     const added = [...migrations, next(true, 1)];
@@ -361,6 +371,8 @@ onBothDatabases('migrations', (kind) => {
   });
 
   test('each says what it does', async () => {
-    for (const { name, description } of await loadMigrations()) assert.match(description, /^\S[^\n]*[.)]$/, name);
+    for (const { name, load } of await listMigrations()) {
+      assert.match((await load()).description, /^\S[^\n]*[.)]$/, name);
+    }
   });
 });

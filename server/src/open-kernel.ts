@@ -46,7 +46,7 @@ import { RegionGate } from './kernel/request/region-gate.ts';
 import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
 import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
-import { loadMigrations, migrate, requireMigrated } from './kernel/storage/migrate.ts';
+import { listMigrations, migrate, requireMigrated } from './kernel/storage/migrate.ts';
 import { PostgresDatabase } from './kernel/storage/postgres.ts';
 import { SchemaFence } from './kernel/storage/schema-fence.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
@@ -88,7 +88,7 @@ export async function openStorage(
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
     if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     if (isMigrated) await requireMigrated(database, migrations);
     const { applied } = isMigrated ? { applied: [] } : await migrate(database, migrations, { mayBeNewer });
     return { database, applied, schemaVersion: migrations.length, close };
@@ -204,7 +204,7 @@ export async function openKernel(parts: {
       : new PostgresAuditStore({ database: database as PostgresDatabase, heads, keyring, clock, log, metrics, nodeId });
   const regionGate = new RegionGate();
   const audit = new AuditLog({ store, heads, log, regionGate, metrics });
-  const schemaVersion = (await loadMigrations()).length;
+  const schemaVersion = (await listMigrations()).length;
   const schemaFence = new SchemaFence(database, schemaVersion, log);
   const own = {
     node_id: nodeId,

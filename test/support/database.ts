@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
-import { loadMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
+import { listMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
 import { PostgresDatabase } from '../../server/src/kernel/storage/postgres.ts';
 import { SqliteDatabase } from '../../server/src/kernel/storage/sqlite.ts';
 import { newPostgresDatabase, stopOwnServer } from './postgres.ts';
@@ -26,6 +26,6 @@ export async function openDatabase(kind: DatabaseKind, options: { migrated?: boo
     await database.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  if (options.migrated !== false) await migrate(database, await loadMigrations());
+  if (options.migrated !== false) await migrate(database, await listMigrations());
   return database;
 }

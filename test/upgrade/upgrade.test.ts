@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as OTPAuth from 'otpauth';
 import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
 import { StartError } from '../../server/src/kernel/storage/data-folder.ts';
-import { loadMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
+import { listMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
 import type { Expected, Told } from '../fixtures/fill.ts';
 import { expectedOf, type Left, RELEASES, startOn, unpack } from '../fixtures/unpack.ts';
 import { assertChainValid } from '../support/load.ts';
@@ -178,7 +178,7 @@ describe('a database that is newer than the code', () => {
       const data = await unpack('0.1.0', left);
       const service = await startOn(data, expected);
       const { database } = service.app.kernel;
-      const migrations = await loadMigrations();
+      const migrations = await listMigrations();
       // The first release, on what this one has made of its data.
       await assert.rejects(
         migrate(database, migrations.slice(0, FIRST_SCHEMA)),

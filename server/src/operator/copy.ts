@@ -7,7 +7,7 @@ import type { Config } from '../kernel/platform/config.ts';
 import type { Kernel } from '../kernel/platform/kernel.ts';
 import { lockDataFolder, StartError } from '../kernel/storage/data-folder.ts';
 import { parseDatabaseUrl } from '../kernel/storage/database-url.ts';
-import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { DATABASE_FILE, RESTORING } from '../open-kernel.ts';
 import { checkCopy } from './check-copy.ts';
 import { fillDatabase } from './fill-database.ts';
@@ -56,7 +56,7 @@ async function holdSource(config: Config): Promise<{ release(): void } | null> {
 async function copyInto(target: Config, source: InstallationSnapshot): Promise<string> {
   const { header, root } = source;
   let checked = '';
-  const migrations = await loadMigrations();
+  const migrations = await listMigrations();
   if (header.schema > migrations.length) {
     throw new StartError(
       'The database was written by a newer release: copy it with that release. Nothing was changed.',

@@ -4,7 +4,7 @@ import { renameDurably } from '../kernel/crypto/root-key.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import { lockDataFolder, makeDataFolder, StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
-import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { PostgresDatabase } from '../kernel/storage/postgres.ts';
 import { SqliteDatabase } from '../kernel/storage/sqlite.ts';
 import { DATABASE_FILE, installationThere, JOURNAL_FILE } from '../open-kernel.ts';
@@ -86,7 +86,7 @@ async function intoServer(config: Config, url: string, source: Source): Promise<
 }
 
 async function migrateTo(database: Database, schema: number): Promise<void> {
-  await migrate(database, (await loadMigrations()).slice(0, schema));
+  await migrate(database, (await listMigrations()).slice(0, schema));
 }
 
 async function fillServer(url: string, source: Source): Promise<JournalCopy> {

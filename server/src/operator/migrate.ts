@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Config } from '../kernel/platform/config.ts';
 import { connectTo } from '../kernel/storage/database-servers.ts';
-import { loadMigrations, type Migration } from '../kernel/storage/migrate.ts';
+import { type LoadedMigration, listMigrations, type Migration } from '../kernel/storage/migrate.ts';
 import { DATABASE_FILE } from '../open-kernel.ts';
 import { requireDatabase, withStorage } from './with-kernel.ts';
 
@@ -20,20 +20,22 @@ export async function planMigration(config: Config): Promise<string> {
   const version = await (config.databaseUrl === null
     ? sqliteVersion(join(config.dataDir, DATABASE_FILE))
     : postgresVersion(config.databaseUrl));
-  const migrations = await loadMigrations();
+  const migrations = await listMigrations();
   if (version > migrations.length)
     return `The schema has version ${version}, newer than this release knows (${migrations.length}): it belongs to a newer release.`;
-  const pending = migrations.slice(version);
+  const pending = await Promise.all(
+    migrations.slice(version).map(async (migration) => ({ ...migration, ...(await migration.load()) })),
+  );
   if (pending.length === 0) return `The schema is up to date at version ${version}; no migrations would be applied.`;
   const title = `${pending.length === 1 ? 'One migration' : `${pending.length} migrations`} would be applied, from schema version ${version} to ${migrations.length}:`;
   return [title, ...pending.map(planned), '', adviceFor(pending)].join('\n');
 }
 
-function planned({ version, name, description, isAdditive }: Migration): string {
+function planned({ version, name, description, isAdditive }: Migration & LoadedMigration): string {
   return `  ${String(version).padStart(4, '0')} ${name}${isAdditive ? '' : ' (ends earlier releases)'}\n       ${description}`;
 }
 
-function adviceFor(pending: readonly Migration[]): string {
+function adviceFor(pending: readonly LoadedMigration[]): string {
   if (pending.every(({ isAdditive }) => isAdditive))
     return 'Nodes of the release before can go on meanwhile: replace one after the other.';
   return 'Stop every node of an earlier release first: from the first migration that ends earlier releases on they refuse all requests. Make a backup before.';

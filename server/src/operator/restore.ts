@@ -7,7 +7,7 @@ import { timestamp } from '../kernel/platform/clock.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import type { Kernel } from '../kernel/platform/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { RESTORING } from '../open-kernel.ts';
 import { chosenBackup, openBase } from './backup-folder.ts';
 import { BackupReader } from './backup-format.ts';
@@ -69,7 +69,7 @@ async function restoreInto(
   try {
     base = openBase(reader, from.base);
     const { header } = reader;
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     if (header.schema > migrations.length) {
       throw new StartError('The backup was made by a newer release: restore it with that release or a newer one.');
     }

@@ -7,7 +7,7 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, readValue, secretUrl, startNodeBeside } from '../../../../test/support/vaults.ts';
 import { FORGOTTEN_AFTER_MS } from '../../kernel/nodes/node-list.ts';
-import { loadMigrations, type Migration, migrate } from '../../kernel/storage/migrate.ts';
+import { type LoadedMigration, listMigrations, type Migration, migrate } from '../../kernel/storage/migrate.ts';
 import { PostgresDatabase } from '../../kernel/storage/postgres.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
@@ -28,7 +28,7 @@ onBothDatabases('the list of nodes', (kind) => {
     const [node, ...others] = (await ok(service.call('GET', '/admin/nodes'))).nodes;
     assert.deepEqual(others, []);
     const { started_at, seen_at, ...rest } = node;
-    const schema_version = (await loadMigrations()).length;
+    const schema_version = (await listMigrations()).length;
     assert.deepEqual(rest, {
       id: kernel.nodeId,
       release: kernel.version,
@@ -98,12 +98,12 @@ onBothDatabases('a newer release that changes the schema', (kind) => {
   if (kind === 'sqlite') return;
 
   async function nextSchema(isAdditive: boolean): Promise<Migration[]> {
-    const migrations = await loadMigrations();
+    const migrations = await listMigrations();
     const version = migrations.length + 1;
-    const up: Migration['up'] = async (schema) => {
+    const up: LoadedMigration['up'] = async (schema) => {
       await schema.createTable('of_the_next_release').addColumn('a', 'text').execute();
     };
-    return [...migrations, { version, name: 'next', description: '', isAdditive, up }];
+    return [...migrations, { version, name: 'next', load: async () => ({ description: '', isAdditive, up }) }];
   }
 
   test('ends an older node with the next request, reads and changes alike', async () => {

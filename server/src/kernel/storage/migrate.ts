@@ -18,9 +18,14 @@ export interface Columns {
   byPrimaryKey: RawBuilder<unknown>;
 }
 
+/** One file of `migrations/`, which is read only if it is to be applied or shown. */
 export interface Migration {
   version: number;
   name: string;
+  load(): Promise<LoadedMigration>;
+}
+
+export interface LoadedMigration {
   /** What it does, in the words of its comment. */
   description: string;
   /**
@@ -54,20 +59,20 @@ const FOLDER = join(import.meta.dirname, '../../../migrations');
 /** In an installed package they are JavaScript. */
 const FILE_NAME = /^(\d{4})-([a-z0-9-]+)\.[jt]s$/;
 
-export async function loadMigrations(folder: string = FOLDER): Promise<Migration[]> {
-  const migrations: Migration[] = [];
-  for (const file of (await readdir(folder)).sort()) {
-    const match = FILE_NAME.exec(file);
-    if (match === null) throw new Error(`not a migration: ${file}`);
-    const path = join(folder, file);
-    const { up, isAdditive = false } = (await import(path)) as Pick<Migration, 'up'> & Partial<Migration>;
-    const description = descriptionIn(await readFile(path, 'utf8'));
-    migrations.push({ version: Number(match[1]), name: String(match[2]), description, isAdditive, up });
-  }
-  migrations.forEach((migration, i) => {
-    if (migration.version !== i + 1) throw new Error(`migration ${migration.version} is out of order`);
+/** Every migration of this release, in order. */
+export async function listMigrations(folder: string = FOLDER): Promise<Migration[]> {
+  const files = (await readdir(folder)).sort();
+  return files.map((file, i) => {
+    const [, version, name] = FILE_NAME.exec(file) ?? [];
+    if (version === undefined || name === undefined) throw new Error(`not a migration: ${file}`);
+    if (Number(version) !== i + 1) throw new Error(`migration ${version} is out of order`);
+    return { version: i + 1, name, load: () => loadMigration(join(folder, file)) };
   });
-  return migrations;
+}
+
+async function loadMigration(path: string): Promise<LoadedMigration> {
+  const { up, isAdditive = false } = (await import(path)) as Pick<LoadedMigration, 'up'> & Partial<LoadedMigration>;
+  return { up, isAdditive, description: descriptionIn(await readFile(path, 'utf8')) };
 }
 
 /** The comment of the function `up`, on one line. */
@@ -86,26 +91,32 @@ export async function migrate(
   migrations: readonly Migration[],
   { mayBeNewer = false } = {},
 ): Promise<{ applied: string[] }> {
+  const refuseNewer = ({ version, oldest }: VersionRow) => {
+    if (version <= migrations.length || (mayBeNewer && isUsable(oldest, migrations))) return;
+    throw new StartError(
+      `The database has schema version ${version}, newer than this release supports (${migrations.length}). Start a newer release.`,
+    );
+  };
   await createVersionTable(database);
+  const found = await lastVersion(database);
+  refuseNewer(found);
   const applied: string[] = [];
-  for (const migration of migrations) {
+  for (const migration of migrations.filter(({ version }) => version > found.version)) {
+    const { up, isAdditive } = await migration.load();
     await database.transaction(async (tx) => {
       const db = tx as unknown as VersionTable;
-      const { version, oldest } = await lockedVersion(db);
-      if (version > migrations.length && !(mayBeNewer && isUsable(oldest, migrations))) {
-        throw new StartError(
-          `The database has schema version ${version}, newer than this release supports (${migrations.length}). Start a newer release.`,
-        );
-      }
+      const locked = await lockedVersion(db);
+      refuseNewer(locked);
+      const { version, oldest } = locked;
       if (version >= migration.version) return;
       const data = {
         run: async (statement: RawBuilder<unknown>) => {
           await statement.execute(db);
         },
       };
-      await migration.up(db.schema, COLUMNS[database.kind], data, migration.version);
+      await up(db.schema, COLUMNS[database.kind], data, migration.version);
       await db.updateTable('schema_version').set({ version: migration.version }).execute();
-      if (oldest !== undefined && !migration.isAdditive) await refuseOlderNodes(db, migration.version);
+      if (oldest !== undefined && !isAdditive) await refuseOlderNodes(db, migration.version);
       applied.push(migration.name);
     });
   }
