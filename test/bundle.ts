@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { BUNDLED } from './support/bundled.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const SOURCES = /\/(?:server|cli|client)\/.*\.[jt]s$/;
+const SOURCES = /\.[jt]s$/;
 
 /** Code that finds files beside itself finds them beside its source. */
 const besideTheSource: Plugin = {
@@ -16,32 +16,58 @@ const besideTheSource: Plugin = {
       const source = await readFile(path, 'utf8');
       const contents = source
         .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)))
-        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href));
+        .replaceAll('import.meta.filename', JSON.stringify(path))
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
+        .replaceAll(/import\.meta\.resolve\('(\.[^']*)'\)/g, (_, to) =>
+          JSON.stringify(new URL(to, pathToFileURL(path)).href),
+        );
       return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
     });
   },
 };
 
-/** Puts the service and the command line into a few files, which load sooner than the thousand that they are made of. */
-export async function bundle(folder: string): Promise<void> {
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: Object.entries(BUNDLED).map(([source, name]) => ({ in: source, out: name })),
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-    platform: 'node',
-    target: 'node26',
-    minifyWhitespace: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-    banner: { js: REQUIRE },
-    plugins: [besideTheSource],
-  });
-}
+const OPTIONS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  outExtension: { '.js': '.mjs' },
+  platform: 'node',
+  target: 'node26',
+  legalComments: 'none',
+  logLevel: 'warning',
+  plugins: [besideTheSource],
+} as const satisfies BuildOptions;
 
 /** Packages of the older kind ask for Node's own modules by `require`, which a module does not have. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module';const require=requireFrom(import.meta.url);";
+
+/** Puts the service and the command line into a few files, which load sooner than the thousand that they are made of. */
+export async function bundlePrograms(folder: string): Promise<void> {
+  await build({
+    ...OPTIONS,
+    entryPoints: Object.entries(BUNDLED).map(([source, name]) => ({ in: source, out: name })),
+    outdir: folder,
+    minifyWhitespace: true,
+    banner: { js: REQUIRE },
+  });
+}
+
+/** Puts test files and the service that they start into a few files, for the same reason. Returns where each is then, by its path. */
+export async function bundleTests(folder: string, files: readonly string[]): Promise<Map<string, string>> {
+  const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  await build({
+    ...OPTIONS,
+    entryPoints: [...files],
+    outbase: ROOT,
+    outdir: folder,
+    // Tools of tests are large, load files of their own, and are in no program.
+    external: Object.keys(devDependencies),
+    sourcemap: 'linked',
+    sourcesContent: false,
+    banner: { js: REQUIRE },
+  });
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return new Map(files.map((file) => [file, join(folder, file.replace(/\.ts$/, '.mjs'))]));
+}

@@ -6,10 +6,11 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { prepareConsole } from '../server/src/features/console/console-files.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
-import { bundle } from './bundle.ts';
+import { bundlePrograms, bundleTests } from './bundle.ts';
 import { isOverHttp, SUITES, WHOLE_SUITE, weightOf } from './suites.ts';
 import { BUNDLE_VARIABLE } from './support/bundled.ts';
-import { POSTGRES_VARIABLE, prepareMigratedDatabase, startQuickPostgres } from './support/postgres.ts';
+import { POSTGRES_VARIABLE, startQuickPostgres } from './support/postgres.ts';
+import { prepareDatabases } from './support/prepared-databases.ts';
 
 /**
  * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
@@ -62,6 +63,16 @@ function grouped(all: readonly string[]): string[] {
   return [...alone, ...paths];
 }
 
+/**
+ * Loading the service from its thousand files takes longer than many tests over HTTP run, so they are bundled with it. Returns what to run, and of
+ * which file each is made.
+ */
+async function bundled(paths: readonly string[]): Promise<Map<string, string>> {
+  const whole = paths.filter((path) => path.endsWith('.ts') && !IMPORTS_WHAT_IT_FINDS.test(readFileSync(path, 'utf8')));
+  const bundles = await bundleTests(join(workFolder, 'tests'), whole);
+  return new Map(paths.map((path) => [bundles.get(path) ?? path, path]));
+}
+
 /** A test that is declared after a top-level `await` would be lost in a group, since the runner does not wait for it there. */
 function isAlone(file: string): boolean {
   return isOverHttp(file) || AWAITS_AT_TOP.test(readFileSync(file, 'utf8'));
@@ -82,6 +93,7 @@ function memoryFolder(): string {
 const TMPFS = 0x01021994;
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3;
 const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
+const IMPORTS_WHAT_IT_FINDS = /\bimport\([^']/;
 const GROUP_FILES = 8;
 const SLOWEST_SHOWN = 30;
 const FILES = ['server', 'client', 'cli', 'agent', 'test', 'bench', 'evaluate'].map(
@@ -106,19 +118,22 @@ process.once('exit', () => rmSync(workFolder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const postgres = suite.needsPostgres ? await startQuickPostgres() : null;
 if (postgres !== null) {
-  await bundle(workFolder);
+  await bundlePrograms(workFolder);
   process.env[BUNDLE_VARIABLE] = workFolder;
-  await prepareMigratedDatabase(postgres.url);
+  await prepareDatabases(postgres.url, workFolder);
   await prepareConsole(createLogger({ level: 'warn', format: 'json' }));
   process.env[POSTGRES_VARIABLE] = postgres.url;
 }
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const processes = grouped(files);
+const sources = await bundled(grouped(files));
 const preloaded = ['untracked-promises', ...('COFFER_TEST_PROPERTY_RUNS' in process.env ? ['property-runs'] : [])];
-const execArgv = preloaded.flatMap((name) => ['--import', resolve(`test/preloaded/${name}.ts`)]);
+const execArgv = [
+  '--enable-source-maps',
+  ...preloaded.flatMap((name) => ['--import', resolve(`test/preloaded/${name}.ts`)]),
+];
 // More processes than there are processors, since tests often wait: with one more, a third of two processors was idle.
 const stream = run({
-  files: processes,
+  files: [...sources.keys()],
   execArgv,
   concurrency: availableParallelism() + 2,
   timeout: suite.fileMinutes * 60_000,
@@ -149,7 +164,7 @@ stream.on('test:fail', ({ details }) => {
 });
 const durations: [name: string, ms: number][] = [];
 stream.on('test:complete', ({ name, nesting, details }) => {
-  if (nesting === 0) durations.push([name, details.duration_ms]);
+  if (nesting === 0) durations.push([sources.get(name) ?? name, details.duration_ms]);
 });
 const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });

@@ -79,7 +79,7 @@ const PRETTY = { CV_LOG_FORMAT: 'pretty' };
 
 describe('a first start', () => {
   test('makes a folder that only its owner can use, and says how to go on', async () => {
-    const service = await spawnService({ env: PRETTY });
+    const service = await spawnService({ dataDir: newDataDir(), env: PRETTY });
     assert.equal(modeOf(service.dataDir), '700');
     assertModes(service.dataDir);
     for (const name of ['root.key', 'admin.token', 'coffer.db', 'ca.pem'])

