@@ -1,4 +1,4 @@
-import { readFile, symlink } from 'node:fs/promises';
+import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
@@ -56,6 +56,8 @@ export async function bundlePrograms(folder: string): Promise<void> {
 
 /** Puts test files and the service that they start into a few files, for the same reason. Returns where each is then, by its path. */
 export async function bundleTests(folder: string, files: readonly string[]): Promise<Map<string, string>> {
+  await mkdir(folder);
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   await build({
     ...OPTIONS,
@@ -68,6 +70,5 @@ export async function bundleTests(folder: string, files: readonly string[]): Pro
     sourcesContent: false,
     banner: { js: REQUIRE },
   });
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return new Map(files.map((file) => [file, join(folder, file.replace(/\.ts$/, '.mjs'))]));
 }

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { GeneralName, GeneralSubtree, GeneralSubtrees, NameConstraints } from '@peculiar/asn1-x509';
+import { processorMs } from '../../../../test/support/processor-time.ts';
 import {
   type TestCertificate,
   type TestCertificateFacts,
@@ -128,9 +129,8 @@ test('a chain that is too long, or goes in circles, costs little and leads nowhe
   ];
   const leaf = await keys[0].issue(LEAF);
   const many = Array.from({ length: CHAIN_LENGTH_MAX }, (_, n) => circle[n % 2] as TestCertificate);
-  const started = performance.now();
-  assert.equal(verdict(leaf, many, [root]), 'no path to a trusted authority');
-  assert.ok(performance.now() - started < 1000);
+  const ms = processorMs(() => assert.equal(verdict(leaf, many, [root]), 'no path to a trusted authority'));
+  assert.ok(ms < 1000, `${ms}`);
   assert.equal(verdict(leaf, [...many, circle[0] as TestCertificate], [keys[0]]), 'the chain is too long');
   const junk = { der: new Uint8Array(30_000) } as unknown as TestCertificate;
   assert.equal(verdict(leaf, [junk], [keys[0]]), 'ok', 'what cannot be read is not used');

@@ -3,6 +3,7 @@ import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from '
 import { describe, test } from 'node:test';
 import { gcm } from '@noble/ciphers/aes.js';
 import fc from 'fast-check';
+import { processorMs } from '../../../../test/support/processor-time.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
 import { open, parseEnvelope, seal } from './envelope.ts';
 
@@ -111,9 +112,8 @@ describe('an envelope', () => {
 
   test('any text that is none is refused, and never takes long', () => {
     fc.assert(fc.property(fc.string({ maxLength: 500 }), (any) => void assert.equal(parseEnvelope(any), null)));
-    const started = performance.now();
-    assert.equal(parseEnvelope(`eaas:v1:k:1:${'A'.repeat(1_400_000)}`), null);
-    assert.ok(performance.now() - started < 500);
+    const ms = processorMs(() => assert.equal(parseEnvelope(`eaas:v1:k:1:${'A'.repeat(1_400_000)}`), null));
+    assert.ok(ms < 500, `${ms}`);
   });
 
   test('the IV is the service’s own, and never repeats', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { processorMs } from '../../../../test/support/processor-time.ts';
 import { matchesSubject, ownerEndsWithColon, ownerEndsWithSlash, patternProblem } from './subject-pattern.ts';
 
 describe('matching', () => {
@@ -84,10 +85,11 @@ describe('matching', () => {
   });
 
   test('many stars take no time', () => {
-    const started = performance.now();
-    matchesSubject('a*a*a*a*a*a*a*a*b', 'a'.repeat(1000));
-    matchesSubject('**a**a**a**a**a**a**a**b', 'a'.repeat(1000));
-    assert.ok(performance.now() - started < 2000);
+    const ms = processorMs(() => {
+      matchesSubject('a*a*a*a*a*a*a*a*b', 'a'.repeat(1000));
+      matchesSubject('**a**a**a**a**a**a**a**b', 'a'.repeat(1000));
+    });
+    assert.ok(ms < 2000, `${ms}`);
   });
 });
 

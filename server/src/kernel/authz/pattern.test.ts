@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { processorMs } from '../../../../test/support/processor-time.ts';
 import { MAX_ACTION_CHARS, MAX_RESOURCE_CHARS, MAX_RESOURCE_PATTERN_CHARS, MAX_VAULT_NAME_CHARS } from './limits.ts';
 import {
   compileActionPattern,
@@ -181,9 +182,10 @@ describe('resource patterns', () => {
       [`${'**/*a*/'.repeat(180)}c`, path],
       [`${'**/'.repeat(400)}c`, path],
     ];
-    const started = performance.now();
-    for (const [pattern, resource] of hostile) assert.equal(compileResourcePattern(pattern).matches(resource), false);
-    assert.ok(performance.now() - started < 1_000);
+    const ms = processorMs(() => {
+      for (const [pattern, resource] of hostile) assert.equal(compileResourcePattern(pattern).matches(resource), false);
+    });
+    assert.ok(ms < 1_000, `${ms}`);
   });
 
   test('agrees with a naive reference matcher', () => {

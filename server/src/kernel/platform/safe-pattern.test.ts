@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { processorMs } from '../../../../test/support/processor-time.ts';
 import { anyPattern, BadPattern, PATTERN_LENGTH_MAX, PATTERNS_MAX } from './safe-pattern.ts';
 
 const matches = (pattern: string, text: string) => anyPattern([pattern])(text);
@@ -35,11 +36,12 @@ test('what is matched is text, whatever syntax it is written in', () => {
 });
 
 test('patterns that ruin other engines take no time', () => {
-  const started = performance.now();
-  for (const pattern of ['(a+)+$', '(a|a)*b', '(.*a){20}', '([a-z]+)*[0-9]', '(x+x+)+y', '(?:a?){50}a{50}']) {
-    matches(pattern, `${'a'.repeat(1000)}!`);
-  }
-  assert.ok(performance.now() - started < 3000, `${performance.now() - started}`);
+  const ms = processorMs(() => {
+    for (const pattern of ['(a+)+$', '(a|a)*b', '(.*a){20}', '([a-z]+)*[0-9]', '(x+x+)+y', '(?:a?){50}a{50}']) {
+      matches(pattern, `${'a'.repeat(1000)}!`);
+    }
+  });
+  assert.ok(ms < 3000, `${ms}`);
 });
 
 test('too long, too many and too much are refused, with the place', () => {
