@@ -32,6 +32,7 @@ const { values: options, positionals } = parseArgs({
     ha: { type: 'boolean' },
     deploy: { type: 'boolean' },
     console: { type: 'boolean' },
+    walks: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },

@@ -11,15 +11,29 @@ export interface Suite {
   isOnDisk: boolean;
 }
 
-/** Files that take a minute or more of processor time, such as those that kill processes again and again. */
+/** Files that take minutes on a busy machine, such as those that kill processes again and again, or wait for somebody who does not answer. */
 const SLOW = [
   'test/operator/rekey.test',
   'test/operator/backup.test',
   'test/operator/incremental-backup.test',
   'test/attacks/wrong-clock.test',
   'test/attacks/one-tenant.test',
+  'test/attacks/noisy-tenant.test',
+  'test/attacks/hanging-receivers.test',
   'test/isolation/isolation-timing.test',
 ];
+/** What an operator does on the machine, each with many processes one after the other. */
+const DRILLS = [
+  'test/operator/workers.test',
+  'test/operator/allow-purge.test',
+  'test/operator/audit-restore.test',
+  'test/operator/restore.test',
+  'test/operator/reload.test',
+  'approvals/break-glass.test',
+];
+/** Of the packages, those that need other tools: Python, and the pipelines of other products. */
+const PACKAGES = ['test/packages/python.test', 'test/packages/pipelines.test'];
+const EXPORTS = 'cli/src/migrate/exports.test';
 /** What takes minutes has a command of its own. */
 const LONG = [
   'test/faults/',
@@ -50,6 +64,9 @@ const LONG = [
   'test/console/vault-members.test',
   'test/console/vault-values.test',
   'test/console/watch.test',
+  EXPORTS,
+  ...PACKAGES,
+  ...DRILLS,
   ...SLOW,
 ];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
@@ -95,7 +112,8 @@ export const SUITES: readonly (Suite & {
     | 'ha'
     | 'operate'
     | 'deploy'
-    | 'console';
+    | 'console'
+    | 'walks';
 })[] = [
   {
     name: 'quick',
@@ -140,16 +158,38 @@ export const SUITES: readonly (Suite & {
   },
   { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
   { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
-  { name: 'operate', has: isAmong(['test/operate/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
   {
-    name: 'console',
-    has: isAmong(['test/console/', 'cli/src/scripts.test']),
-    env: { COFFER_TEST_CLIENTS: 'all' },
+    name: 'operate',
+    has: isAmong(['test/operate/', ...DRILLS]),
+    env: {},
     fileMinutes: 15,
     needsPostgres: true,
     isOnDisk: false,
   },
-  { name: 'deploy', has: isAmong(['test/deploy/']), env: {}, fileMinutes: 60, needsPostgres: true, isOnDisk: false },
+  {
+    name: 'walks',
+    has: (file) => isAmong(['test/isolation/', 'test/matrix/'])(file) && !isAmong(SLOW)(file),
+    env: { COFFER_TEST_BOTH: '1' },
+    fileMinutes: 30,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  {
+    name: 'console',
+    has: isAmong(['test/console/', 'cli/src/scripts.test', EXPORTS]),
+    env: { COFFER_TEST_BOTH: '1' },
+    fileMinutes: 15,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  {
+    name: 'deploy',
+    has: isAmong(['test/deploy/', ...PACKAGES]),
+    env: {},
+    fileMinutes: 60,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
   {
     name: 'cluster',
     has: isAmong(['test/cluster/']),

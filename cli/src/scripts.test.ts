@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { HAS_TERMINALS, runCliScript } from '../../test/support/cli-script.ts';
 import { addPerson } from '../../test/support/people.ts';
-import { onClientDatabases, type Service, startService } from '../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../test/support/service.ts';
 
 interface Proxy {
   url: string;
@@ -27,7 +27,7 @@ async function startProxy(url: string): Promise<Proxy> {
 }
 
 /** The scripts in cli/testdata, each with a service of its own tenant's things and an empty home folder. */
-onClientDatabases('the command line', (database) => {
+onBothInSuite('the command line', (database) => {
   let service: Service;
   let proxy: Proxy;
   before(async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { describeConsole, forgive } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
-import { onClientDatabases } from '../support/service.ts';
+import { onBothInSuite } from '../support/service.ts';
 
 /** What other pages, and people who write texts, can do to somebody who uses the console. */
 
@@ -17,7 +17,7 @@ const SCRIPTS = [
   '{{constructor.constructor("window.attacked=1")()}}',
 ];
 
-onClientDatabases('attacks on the console', (database) => {
+onBothInSuite('attacks on the console', (database) => {
   let evil: Server;
   let evilUrl = '';
   let page = '';

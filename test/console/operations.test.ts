@@ -12,13 +12,13 @@ import {
   sync,
 } from '../support/fleet.ts';
 import { approve, done, ok, uniqueName } from '../support/people.ts';
-import { onClientDatabases } from '../support/service.ts';
+import { onBothInSuite } from '../support/service.ts';
 import { Receiver } from '../support/siem-receivers.ts';
 import { until } from '../support/until.ts';
 import { addSecret, addVault, auditOf } from '../support/vaults.ts';
 import { DRIFT, webhookCalls } from '../support/webhooks.ts';
 
-onClientDatabases('operations in the console', (database) => {
+onBothInSuite('operations in the console', (database) => {
   describeConsole(
     database,
     (world, inConsole) => {

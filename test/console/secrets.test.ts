@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addPerson, ok, uniqueName } from '../support/people.ts';
-import { onClientDatabases } from '../support/service.ts';
+import { onBothInSuite } from '../support/service.ts';
 
-onClientDatabases('secrets in the console', (database) => {
+onBothInSuite('secrets in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const newVault = async (more: object = {}) => {
       const name = uniqueName('vault');

@@ -4,14 +4,14 @@ import { describeConsole, forgive, requireAccessible } from '../support/console.
 import { OUTSIDE_ENV } from '../support/external-logins.ts';
 import { OidcIssuer } from '../support/oidc-issuer.ts';
 import { addPerson, addTenant, ok, uniqueName } from '../support/people.ts';
-import { onClientDatabases } from '../support/service.ts';
+import { onBothInSuite } from '../support/service.ts';
 
 /** Signing in to the console with the provider of an organization, in a real browser. */
 
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onClientDatabases('sign-on in the console', (database) => {
+onBothInSuite('sign-on in the console', (database) => {
   describeConsole(
     database,
     (world, inConsole) => {

@@ -4,9 +4,9 @@ import { finding, raiseIn } from '../support/anomalies.ts';
 import { addAuthenticator, describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addTenant, approve, ok, openSession, uniqueName } from '../support/people.ts';
 import { recompute } from '../support/risk.ts';
-import { onClientDatabases } from '../support/service.ts';
+import { onBothInSuite } from '../support/service.ts';
 
-onClientDatabases('watching in the console', (database) => {
+onBothInSuite('watching in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const newSecret = async () => {
       const { service } = world();

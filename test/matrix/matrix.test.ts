@@ -16,7 +16,7 @@ import {
   type World,
 } from '../support/endpoint-inputs.ts';
 import { addPerson, addTenant, addToken, logIn, ok, openSession, type Person, refused } from '../support/people.ts';
-import { onBothDatabases, startService } from '../support/service.ts';
+import { onBothInSuite, startService } from '../support/service.ts';
 
 /**
  * Who asks. All but `foreign` are of the tenant that runs the installation, which also holds what is asked for; `foreign` is an admin
@@ -552,7 +552,7 @@ test('what is public, for the operator only, raw, for sessions only or for two p
   );
 });
 
-onBothDatabases('the matrix', (database) => {
+onBothInSuite('the matrix', (database) => {
   let world: World;
   let callers: Record<CallerKind, Caller>;
 

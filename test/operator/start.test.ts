@@ -481,7 +481,7 @@ describe('SIGTERM', () => {
 
 onBothDatabases('a first start killed at any instant', (database) => {
   test('is made good by the next one', async (t) => {
-    const usual = await spawnService();
+    const usual = await spawnService({ dataDir: newDataDir() });
     await stopService(usual);
     let [kills, beforeReady] = [0, 0];
     for (let folder = 0; folder < 3; folder++) {

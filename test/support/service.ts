@@ -44,11 +44,11 @@ export function onBothDatabases(name: string, tests: (database: DatabaseKind) =>
 }
 
 /**
- * For what people hold, the console and the command line: both databases in its own suite, and one elsewhere. What they call is tested on both, and
- * browsers and terminals take long.
+ * For what takes long: both databases in a suite of its own, and SQLite alone elsewhere. These are the console and the command line, which call only
+ * what is tested on both, and the walks over every endpoint.
  */
-export function onClientDatabases(name: string, tests: (database: DatabaseKind) => void): void {
-  const isWhole = process.env['COFFER_TEST_CLIENTS'] === 'all';
+export function onBothInSuite(name: string, tests: (database: DatabaseKind) => void): void {
+  const isWhole = process.env['COFFER_TEST_BOTH'] === '1';
   for (const database of isWhole ? DATABASES : DATABASES.slice(0, 1)) {
     describe(`${name}, ${database}`, () => tests(database));
   }
