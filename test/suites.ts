@@ -201,6 +201,6 @@ export const SUITES: readonly (Suite & {
   },
 ];
 
-/** Files that walk over every endpoint take longest; of others the larger ones usually do. */
-const WALKS = /isolation|matrix|nodes|crash|faults|fuzz/;
+/** Files that walk over every endpoint, page or script take longest; of others the larger ones usually do. */
+const WALKS = /isolation|matrix|nodes|crash|faults|fuzz|docs\/guide|console\/pages|cli\/src\/scripts/;
 export const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
