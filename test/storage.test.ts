@@ -225,6 +225,21 @@ onBothDatabases('migrations', (kind) => {
     assert.deepEqual(await migrate(db, migrations), { applied: [] });
   });
 
+  test('those that a database has are neither read nor given a transaction', async () => {
+    const db = await openDatabase(kind);
+    const unread = (await listMigrations()).map((one) => ({ ...one, load: () => assert.fail(`${one.name} was read`) }));
+    let transactions = 0;
+    const counting = new Proxy(db, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (name === 'transaction') transactions++;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    assert.deepEqual(await migrate(counting, unread), { applied: [] });
+    assert.ok(transactions <= 2, `${transactions} transactions for ${unread.length} migrations`);
+  });
+
   test('a step that fails leaves nothing of itself', async () => {
     const db = await openDatabase(kind, { migrated: false });
     const migrations = await listMigrations();

@@ -147,19 +147,9 @@ function writeForServer(folder: string, name: string, text: string): void {
   chownSync(join(folder, name), uid, gid);
 }
 
-/**
- * For tests in which the server itself is never killed: what it has not written out yet can then not be lost. It vacuums nothing, since it would
- * visit the databases of all tests again and again.
- */
+/** For tests in which the server itself is never killed: what it has not written out yet can then not be lost. */
 export function startQuickPostgres(): Promise<PostgresServer> {
-  const settings = [
-    'fsync=off',
-    'full_page_writes=off',
-    'wal_level=minimal',
-    'max_wal_senders=0',
-    'jit=off',
-    'autovacuum=off',
-  ];
+  const settings = ['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'jit=off'];
   return startPostgres({ flags: settings.flatMap((setting) => ['-c', setting]) });
 }
 
