@@ -118,9 +118,9 @@ onBothDatabases('jobs', (kind) => {
     database = await openDatabase(kind);
   });
 
-  const runner = (nodeId: string, jobs: Job[], metrics = new Metrics()) =>
+  const runner = (nodeId: string, jobs: Job[], metrics = new Metrics(), leases = database) =>
     new JobRunner({
-      database,
+      database: leases,
       jobs,
       clock,
       clockGuard: new ClockGuard({ time: clock, database, log, metrics }),
@@ -128,6 +128,24 @@ onBothDatabases('jobs', (kind) => {
       metrics,
       nodeId,
     });
+
+  test('to find that none is due takes one query, however many there are', async () => {
+    const jobs = Array.from(
+      { length: 30 },
+      (_, i): Job => ({ name: `idle-${i}`, intervalMs: MINUTE_MS, removes: 'nothing', run: async () => {} }),
+    );
+    assert.equal((await runner('node_a', jobs).runDue()).length, jobs.length);
+    const used: PropertyKey[] = [];
+    const watched = new Proxy(database, {
+      get(target, name) {
+        used.push(name);
+        const value = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    assert.deepEqual(await runner('node_b', jobs, new Metrics(), watched).runDue(), []);
+    assert.deepEqual(used, ['read']);
+  });
 
   test('a due job runs once on any number of nodes, and again when due again', async () => {
     let runs = 0;
