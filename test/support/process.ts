@@ -155,12 +155,9 @@ function limited(descriptors: number | undefined, command: string[]): [string, s
 
 /** The service as an operator runs it, on SQLite with the schema already there unless the test says on what. */
 export function startServiceProcess(options: ProcessOptions = {}): Started {
-  const isOnGiven = [options.dataDir, options.databaseUrl, options.root].some((given) => given !== undefined);
-  const dataDir = isOnGiven ? options.dataDir : migratedDataDir();
-  return startProcess(options.program ?? 'server/main.js', [], {
-    ...options,
-    ...(dataDir !== undefined && { dataDir }),
-  });
+  const isOnCurrentSqlite = options.databaseUrl === undefined && options.root === undefined;
+  const dataDir = options.dataDir ?? (isOnCurrentSqlite ? migratedDataDir() : newDataDir());
+  return startProcess(options.program ?? 'server/main.js', [], { ...options, dataDir });
 }
 
 /** The same, once it says that it is ready; fails if it ends or stays silent instead. */
