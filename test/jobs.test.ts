@@ -161,18 +161,19 @@ onBothDatabases('jobs', (kind) => {
   });
 
   test('a job whose node died is run by another once the lease is over, not before', async () => {
-    let finish = () => {};
+    const started = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
     const stuck: Job = {
       name: 'stuck',
       intervalMs: MINUTE_MS,
       removes: 'nothing',
-      run: () =>
-        new Promise<void>((resolve) => {
-          finish = resolve;
-        }),
+      run: () => {
+        started.resolve();
+        return finish.promise;
+      },
     };
     const dying = runner('node_dying', [stuck]).runDue();
-    while (finish.toString() === '() => {}') await new Promise((resolve) => setTimeout(resolve, 5));
+    await started.promise;
     let rescued = 0;
     const rescuer = runner('node_rescuer', [{ ...stuck, removes: 'nothing', run: async () => void rescued++ }]);
     await rescuer.runDue();
@@ -180,7 +181,7 @@ onBothDatabases('jobs', (kind) => {
     clock.advance(MINUTE_MS + 1);
     await rescuer.runDue();
     assert.equal(rescued, 1);
-    finish();
+    finish.resolve();
     await dying;
     const row = await database.read
       .selectFrom('job_leases')

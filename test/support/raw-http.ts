@@ -11,11 +11,14 @@ export interface RawAnswer {
 }
 
 export interface RawOptions {
-  /** How long to wait for more, or for the end. */
+  /** How long nothing more may come back before that counts as the whole answer. The first byte may take longer. */
   waitMs?: number;
   /** Sends one byte at a time with this pause, as a slow or hostile client would. */
   byteIntervalMs?: number;
 }
+
+/** For a busy machine: whoever expects an answer waits for it. */
+const FIRST_BYTE_MS = 20_000;
 
 /** Sends bytes as they are, for what no HTTP client would send. */
 export function sendRaw(baseUrl: string, bytes: string | Buffer, options: RawOptions = {}): Promise<RawAnswer> {
@@ -34,8 +37,12 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer, options: RawOpt
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0);
       resolve({ text, status, isClosed, elapsedMs: performance.now() - started });
     };
-    const deadline = setTimeout(() => finish(false), waitMs);
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    let deadline = setTimeout(() => finish(false), Math.max(waitMs, FIRST_BYTE_MS));
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      clearTimeout(deadline);
+      deadline = setTimeout(() => finish(false), waitMs);
+    });
     // An answer sent while we still write may end in a reset; what was read until then is the answer.
     socket.on('error', () => finish(true));
     socket.on('close', () => finish(true));
