@@ -13,6 +13,7 @@ export interface Suite {
 
 /** Files that take minutes on a busy machine, such as those that kill processes again and again, or wait for somebody who does not answer. */
 const SLOW = [
+  'test/operator/first-start-killed.test',
   'test/operator/rekey.test',
   'test/operator/backup.test',
   'test/operator/incremental-backup.test',

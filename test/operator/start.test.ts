@@ -10,7 +10,6 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -19,20 +18,19 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, describe, test } from 'node:test';
+import { assertModes, modeOf } from '../support/data-folder.ts';
 import { freePort, newPostgresDatabase, query } from '../support/postgres.ts';
 import {
+  assertWorks,
   type Exit,
   killService,
   newDataDir,
-  pause,
-  randomBetween,
   runService,
   type ServiceProcess,
   spawnService,
-  startServiceProcess,
   stopService,
 } from '../support/process.ts';
-import { call, onBothDatabases } from '../support/service.ts';
+import { call } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const KEY = Buffer.alloc(32, 3).toString('base64');
@@ -44,22 +42,6 @@ function assertRefused(exit: Exit, expected: RegExp): void {
   assert.match(exit.stderr, /^Coffer cannot start\. [^\n]+\n$/);
   assert.doesNotMatch(exit.stderr, /\bat .*:\d+:\d+/, 'a stack trace');
   assert.equal(exit.stdout, '');
-}
-
-async function assertWorks(service: ServiceProcess, token = service.adminToken()): Promise<void> {
-  const { status, text } = await call(service.url, 'GET', '/auth/me', { token });
-  assert.equal(status, 200, text);
-}
-
-/** Only the certificate that clients trust is for others to read. */
-function assertModes(dataDir: string): void {
-  for (const name of readdirSync(dataDir)) {
-    assert.equal(modeOf(join(dataDir, name)), name === 'ca.pem' ? '644' : '600', name);
-  }
-}
-
-function modeOf(file: string): string {
-  return (statSync(file).mode & 0o777).toString(8);
 }
 
 /** What every file holds, but for those that come and go with an open database. */
@@ -476,35 +458,6 @@ describe('SIGTERM', () => {
     const started = performance.now();
     await stopService(service);
     assert.ok(performance.now() - started < 5000);
-  });
-});
-
-onBothDatabases('a first start killed at any instant', (database) => {
-  test('is made good by the next one', async (t) => {
-    const usual = await spawnService({ dataDir: newDataDir() });
-    await stopService(usual);
-    let [kills, beforeReady] = [0, 0];
-    for (let folder = 0; folder < 3; folder++) {
-      const databaseUrl = database === 'postgres' ? await newPostgresDatabase() : undefined;
-      const dataDir = newDataDir();
-      for (let kill = 0; kill < 3; kill++) {
-        const started = startServiceProcess({ dataDir, databaseUrl });
-        // The last third of a start is where things are made; the rest of it loads code.
-        await pause(randomBetween(usual.readyMs * (kill === 0 ? 0.1 : 0.6), usual.readyMs * 1.05));
-        if (started.stdout() === '') beforeReady++;
-        kills++;
-        await killService(started);
-      }
-      const service = await spawnService({ dataDir, databaseUrl });
-      await assertWorks(service);
-      const { body } = await call(service.url, 'GET', '/v1/tenants', { token: service.adminToken() });
-      assert.equal(body.tenants.length, 1);
-      await stopService(service);
-      const expected = ['admin.token', 'audit.anchor', 'ca.pem', 'coffer.db', 'lock', 'root.key'];
-      for (const name of readdirSync(dataDir)) assert.ok(expected.includes(name), `${name} was left behind`);
-      assertModes(dataDir);
-    }
-    t.diagnostic(`${kills} kills, ${beforeReady} of them before it was ready`);
   });
 });
 

@@ -218,6 +218,11 @@ export async function killService(service: Started): Promise<void> {
   await service.exited;
 }
 
+export async function assertWorks(service: ServiceProcess, token = service.adminToken()): Promise<void> {
+  const answer = await fetch(`${service.url}/auth/me`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
