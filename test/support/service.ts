@@ -62,6 +62,7 @@ export class TestClock implements TimeSources {
   #offset = 0;
   #heldAt: number | null = null;
   #wrongBy = { node: 0, database: 0 };
+  #advancedTo = 0;
 
   now(): number {
     return this.elapsed() + this.#wrongBy.node;
@@ -83,6 +84,12 @@ export class TestClock implements TimeSources {
 
   advance(ms: number): void {
     this.#offset += ms;
+    this.#advancedTo = this.now();
+  }
+
+  /** The time just after it was last advanced. */
+  get advancedTo(): number {
+    return this.#advancedTo;
   }
 
   hold(): void {

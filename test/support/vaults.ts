@@ -98,14 +98,20 @@ export async function runJobs(service: Service): Promise<void> {
   for (;;) {
     await service.app.jobs.runDue();
     const now = service.clock.now();
-    // One that the start began before, and that ended only now, saw nothing of what was done in between: it is due again.
+    // One that the service began before this call, or before the clock was advanced, and that ended after it, may have seen nothing of what was
+    // done or has expired in between: it is due again.
     await database.transaction((tx) =>
       tx
         .updateTable('job_leases')
         .set({ next_run_at: 0 })
         .where('tenant_id', '=', SYSTEM_TENANT)
-        .where('last_started_at', '<', called)
-        .where('last_finished_at', '>=', called)
+        .where((eb) =>
+          eb.or(
+            [called, service.clock.advancedTo].map((at) =>
+              eb.and([eb('last_started_at', '<', at), eb('last_finished_at', '>=', at)]),
+            ),
+          ),
+        )
         .execute(),
     );
     const open = await database.read
