@@ -25,7 +25,7 @@ import * as x509 from './x509.ts';
 
 const run = promisify(execFile);
 const openssl = (args: string, options: ExecFileOptions) =>
-  run('openssl', args.split(' '), { encoding: 'utf8', timeout: 20_000, ...options }).then(
+  run('openssl', args.split(' '), { encoding: 'utf8', timeout: 60_000, ...options }).then(
     ({ stdout, stderr }) => `${stdout}${stderr}`,
     (error: { stdout: string; stderr: string }) => `FAILED ${error.stdout}${error.stderr}`,
   );
