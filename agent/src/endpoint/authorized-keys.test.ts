@@ -150,6 +150,25 @@ describe('authorized_keys', () => {
     );
   });
 
+  test('a number with more zeros before it than it needs is the same key, up to the length that OpenSSH reads', (t) => {
+    if (!hasOracle) return t.skip(NO_ORACLE);
+    const line = makeKeys().find((one) => one.startsWith('ssh-rsa ')) ?? '';
+    const blob = Buffer.from(String(line.split(' ')[1]), 'base64');
+    // The last field: a zero and 256 bytes, the first of which is 128 or more.
+    const [before, modulus] = [blob.subarray(0, -257 - 4), blob.subarray(-256)];
+    const lineOf = (number: Buffer) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(number.length);
+      return `ssh-rsa ${Buffer.concat([before, length, number]).toString('base64')}\n`;
+    };
+    const padded = [1, 2, 100, 2049 - 256, 2050 - 256].map((zeros) => Buffer.concat([Buffer.alloc(zeros), modulus]));
+    const smaller = Buffer.concat([Buffer.of(0, 7), modulus.subarray(1)]);
+    const content = [...padded, smaller].map(lineOf).join('');
+    const fingerprints = parse(content).keys.map(({ fingerprint }) => fingerprint);
+    assert.deepEqual(fingerprints, oracleFingerprints(content));
+    assert.deepEqual([fingerprints.length, new Set(fingerprints).size], [5, 2]);
+  });
+
   test('lines are accepted and refused as by OpenSSH', (t) => {
     if (!hasOracle) return t.skip(NO_ORACLE);
     const keys = [...makeKeys(), ed25519Line(5)].map((line) => line.split(' ') as [string, string]);

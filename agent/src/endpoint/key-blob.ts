@@ -8,7 +8,7 @@ export interface PublicKey {
 
 const ED25519_BYTES = 32;
 const RSA_BITS_MIN = 1024;
-const BIGNUM_BITS_MAX = 16_384;
+const NUMBER_BYTES_MAX = 16_384 / 8;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** What C's isspace() accepts, which OpenSSH's decoder skips wherever it stands. */
 const C_SPACE = /[ \t\n\v\f\r]/g;
@@ -43,7 +43,7 @@ export function parsePublicKey(name: string, base64: string): PublicKey | null {
   if (type === undefined || blob === null) return null;
   const fields = new Fields(blob);
   if (fields.text() !== type || !isKeyOf(type, fields) || !fields.isAtEnd()) return null;
-  return { type, fingerprint: fingerprintOf(blob) };
+  return { type, fingerprint: fingerprintOf(fields.canonical()) };
 }
 
 export function fingerprintOf(blob: Uint8Array): string {
@@ -94,6 +94,7 @@ function isOnCurve(curveName: string, fields: Fields): boolean {
 /** The length-prefixed fields of RFC 4251, section 5. Each is null once one did not fit. */
 class Fields {
   readonly #blob: Buffer;
+  readonly #canonical: Buffer[] = [];
   #at = 0;
   #isBroken = false;
 
@@ -102,6 +103,12 @@ class Fields {
   }
 
   bytes(): Buffer | null {
+    const bytes = this.#next();
+    if (bytes !== null) this.#write(bytes);
+    return bytes;
+  }
+
+  #next(): Buffer | null {
     const start = this.#at + 4;
     if (this.#isBroken || start > this.#blob.length) return this.#broken();
     const end = start + this.#blob.readUInt32BE(this.#at);
@@ -116,12 +123,27 @@ class Fields {
 
   /** How many bits a number has; null for a negative one or one that is larger than OpenSSH reads. */
   numberBits(): number | null {
-    const bytes = this.bytes();
-    if (bytes === null || (bytes.length > 0 && (bytes[0] ?? 0) >= 0x80)) return this.#broken();
-    const first = bytes.findIndex((byte) => byte !== 0);
-    if (first === -1) return 0;
-    const bits = (bytes.length - first) * 8 - Math.clz32(bytes[first] ?? 0) + 24;
-    return bits <= BIGNUM_BITS_MAX ? bits : this.#broken();
+    const bytes = this.#next();
+    const [first = 0] = bytes ?? [];
+    if (bytes === null || first >= 0x80 || bytes.length - (first === 0 ? 1 : 0) > NUMBER_BYTES_MAX) {
+      return this.#broken();
+    }
+    const start = bytes.findIndex((byte) => byte !== 0);
+    const digits = start === -1 ? Buffer.alloc(0) : bytes.subarray(start);
+    const [top = 0] = digits;
+    this.#write(top >= 0x80 ? Buffer.concat([Buffer.of(0), digits]) : digits);
+    return digits.length === 0 ? 0 : digits.length * 8 - Math.clz32(top) + 24;
+  }
+
+  #write(bytes: Buffer): void {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    this.#canonical.push(length, bytes);
+  }
+
+  /** What was read, as OpenSSH writes it: a number may be stored with more zeros before it, and is the same key. */
+  canonical(): Buffer {
+    return Buffer.concat(this.#canonical);
   }
 
   isAtEnd(): boolean {
