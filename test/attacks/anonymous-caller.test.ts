@@ -21,7 +21,7 @@ const GROWN_MIB_MAX = 300;
 const SENT_MS_MAX = 60_000;
 /** It was 1.2 s with 0.4.0. A quiet machine shows 20 ms; a busy one stalls any process for longer. */
 const STALL_MS_MAX = 400;
-const ROUNDS = 4;
+const ROUNDS = 10;
 const IMPORT = '/v1/vaults/some-vault/import';
 const LOGIN = '/auth/login';
 /** Logins are limited by address: each flood comes from its own. */

@@ -5,7 +5,7 @@ import { pause, type ServiceProcess, spawnService, stopService } from '../suppor
 import { call, onBothDatabases } from '../support/service.ts';
 
 const LARGE_BYTES = 12 * 1024 * 1024;
-const ROUNDS = 4;
+const ROUNDS = 10;
 /** It was 700 ms to 1.2 s with 0.4.0. A quiet machine shows 50 ms; a busy one stalls any process for longer. */
 const STALL_MS_MAX = 500;
 

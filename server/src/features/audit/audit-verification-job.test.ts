@@ -8,7 +8,7 @@ import { ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, runJobs } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
 import { findVerified, type VerifiedRow } from './verified-store.ts';
 
 onBothDatabases('verification of the audit log as a job', (database) => {
@@ -68,6 +68,20 @@ onBothDatabases('verification of the audit log as a job', (database) => {
     const after = await verifyByJob();
     assert.deepEqual([after.is_valid, after.full_at], [1, full_at]);
     assert.ok((await verified(service)).purged >= 2600);
+  });
+
+  test('takes nothing for late that was recorded a moment before the clock jumps', async (t) => {
+    const { audit } = service.app.kernel;
+    const link = audit.link.bind(audit);
+    t.mock.method(audit, 'link', async () => {
+      await link();
+      await ok(service.call('GET', '/v1/groups'));
+      service.clock.advance(4 * MINUTE_MS);
+    });
+    for (let round = 0; round < 5; round++) {
+      const { valid, rows } = await verified(service);
+      assert.deepEqual([valid, rows.problems], [true, []]);
+    }
   });
 
   test('finds at once what was changed since, and within a week what was changed before', async () => {

@@ -214,6 +214,8 @@ async function addSegmentsWithoutPlace(
   findings: RowFindings,
 ): Promise<void> {
   const late = idAtTime('audit', kernel.clock.now() - UNLINKED_MAX_MS);
+  // After a suspension, or a jump of the clock, a segment looks late that waited for a moment.
+  await kernel.audit.link();
   for (const { id, first_seq, node_no } of await store.segmentsWithoutPlace(
     kernel.database.read,
     tenantId,
