@@ -1,4 +1,4 @@
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
@@ -15,7 +15,7 @@ import { prepareDatabases } from './support/prepared-databases.ts';
 /**
  * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
  * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds` or `--rounds` for the fuzzer, `--examples` for schemathesis.
- * Tests over HTTP get a process each; unit tests share one with some others.
+ * Tests that start processes get one each; others share one with some.
  */
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -49,34 +49,41 @@ if (options.seed !== undefined) {
 }
 if (options.examples !== undefined) process.env['COFFER_TEST_SCHEMATHESIS_EXAMPLES'] = options.examples;
 
-/** Loading the service takes longer than most unit tests run, so their files share processes. */
-function grouped(all: readonly string[]): string[] {
-  const [alone, together] = [all.filter(isAlone), all.filter((file) => !isAlone(file))];
-  const groups = Math.ceil(together.length / GROUP_FILES);
-  const paths = Array.from({ length: groups }, (_, group) => {
-    const imports = together
-      .filter((_, i) => i % groups === group)
-      .map((file) => `import ${JSON.stringify(resolve(file))};`);
-    const path = join(workFolder, `group-${group + 1}.test.mjs`);
-    writeFileSync(path, imports.join('\n'));
-    return path;
-  });
-  return [...alone, ...paths];
-}
-
 /**
- * Loading the service from its thousand files takes longer than many tests over HTTP run, so they are bundled with it. Returns what to run, and of
- * which file each is made.
+ * Which files share a process. Loading the service takes longer than most of them run, and code that has run is faster, so only those have one to
+ * themselves that start processes of their own, or measure theirs.
  */
-async function bundled(paths: readonly string[]): Promise<Map<string, string>> {
-  const whole = paths.filter((path) => path.endsWith('.ts') && !IMPORTS_WHAT_IT_FINDS.test(readFileSync(path, 'utf8')));
-  const bundles = await bundleTests(join(workFolder, 'tests'), whole);
-  return new Map(paths.map((path) => [bundles.get(path) ?? path, path]));
+function processesOf(all: readonly string[]): string[][] {
+  const { alone = [], service = [], unit = [] } = Object.groupBy(all, sharedBy);
+  const weight = (files: readonly string[]) => files.reduce((sum, file) => sum + weightOf(file), 0);
+  // The longest start first, so that no processor waits for one of them at the end.
+  return [...alone.map((file) => [file]), ...dealt(service, SERVICE_FILES), ...dealt(unit, UNIT_FILES)].toSorted(
+    (a, b) => weight(b) - weight(a),
+  );
 }
 
-/** A test that is declared after a top-level `await` would be lost in a group, since the runner does not wait for it there. */
-function isAlone(file: string): boolean {
-  return isOverHttp(file) || AWAITS_AT_TOP.test(readFileSync(file, 'utf8'));
+function sharedBy(file: string): 'alone' | 'service' | 'unit' {
+  const text = readFileSync(file, 'utf8');
+  // A test that is declared after a top-level `await` would be lost in a group, since the runner does not wait for it there.
+  if (AWAITS_AT_TOP.test(text) || IMPORTS_WHAT_IT_FINDS.test(text)) return 'alone';
+  if (!isOverHttp(file)) return 'unit';
+  return file.startsWith('server/') && !NEEDS_ITS_OWN.test(text) ? 'service' : 'alone';
+}
+
+/** Into parts of about equal length, the longest file first in each. */
+function dealt(all: readonly string[], size: number): string[][] {
+  const parts = Math.ceil(all.length / size);
+  return Array.from({ length: parts }, (_, part) => all.filter((_, i) => i % parts === part));
+}
+
+/** What each process runs, by its path: a bundle, since loading a thousand files takes longer than many tests run. */
+async function bundled(processes: readonly string[][]): Promise<Map<string, string>> {
+  const isWhole = ([file = '']: readonly string[]) => !IMPORTS_WHAT_IT_FINDS.test(readFileSync(file, 'utf8'));
+  const whole = processes.filter(isWhole);
+  const paths = await bundleTests(join(workFolder, 'tests'), whole);
+  return new Map(
+    processes.map((files) => [paths[whole.indexOf(files)] ?? files.join(), files.join(', ')] as [string, string]),
+  );
 }
 
 /** Where files are kept in memory, if there is much room. Most tests only kill processes, which lose nothing there, and never wait for a disk. */
@@ -95,7 +102,10 @@ const TMPFS = 0x01021994;
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3;
 const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
 const IMPORTS_WHAT_IT_FINDS = /\bimport\([^']/;
-const GROUP_FILES = 8;
+const NEEDS_ITS_OWN =
+  /support\/(?:process|browser|console)\.ts|node:child_process|memoryUsage|^(?:before|after)Each\(/m;
+const SERVICE_FILES = 5;
+const UNIT_FILES = 8;
 const SLOWEST_SHOWN = 30;
 const FILES = ['server', 'client', 'cli', 'agent', 'test', 'bench', 'evaluate'].map(
   (folder) => `${folder}/**/*.test.ts`,
@@ -103,7 +113,6 @@ const FILES = ['server', 'client', 'cli', 'agent', 'test', 'bench', 'evaluate'].
 const files = globSync(FILES)
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => (positionals.length === 0 ? suite.has(file) : positionals.some((part) => file.includes(part))))
-  // The longest files start first, so that no processor waits for one of them at the end.
   .toSorted((a, b) => weightOf(b) - weightOf(a));
 if (files.length === 0) {
   process.stderr.write('No test file matches.\n');
@@ -126,7 +135,7 @@ if (postgres !== null) {
   process.env[POSTGRES_VARIABLE] = postgres.url;
 }
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const sources = await bundled(grouped(files));
+const sources = await bundled(processesOf(files));
 const preloaded = ['untracked-promises', ...('COFFER_TEST_PROPERTY_RUNS' in process.env ? ['property-runs'] : [])];
 const execArgv = [
   '--enable-source-maps',

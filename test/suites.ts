@@ -95,7 +95,7 @@ const QUICK = [
 const STARTS_PROCESSES = /node:child_process|support\/process\.ts|support\/postgres\.ts/;
 const USES_A_SERVICE = /support\/(service|process)\.ts/;
 
-/** Whether a file needs a process to itself: tests over HTTP do, and unit tests share one with others. */
+/** Whether a file starts the service, or is of several parts of the project. */
 export function isOverHttp(file: string): boolean {
   return file.startsWith('test/') || USES_A_SERVICE.test(readFileSync(file, 'utf8'));
 }
