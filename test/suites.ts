@@ -202,6 +202,7 @@ export const SUITES: readonly (Suite & {
   },
 ];
 
-/** Files that walk over every endpoint, page or script take longest; of others the larger ones usually do. */
-const WALKS = /isolation|matrix|nodes|crash|faults|fuzz|docs\/guide|console\/pages|cli\/src\/scripts/;
-export const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
+/** Files that walk over every endpoint, page or script, or start many processes, take longest; of others the larger ones usually do. */
+const LONGEST =
+  /isolation|matrix|nodes|crash|faults|fuzz|docs\/guide|console\/pages|cli\/src\/scripts|operator\/start|upgrade|packages\/pack/;
+export const weightOf = (file: string) => statSync(file).size * (LONGEST.test(file) ? 10 : 1);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
@@ -182,7 +182,9 @@ onBothDatabases('the audit log', (kind) => {
     let head: Row = {};
     await until('the service does not note how far the log has come', async () => {
       head = await attacker.row('audit_heads', { tenant_id: tenantId });
-      const { heads } = JSON.parse(readFileSync(join(service.dataDir, ANCHOR_FILE), 'utf8'));
+      const file = join(service.dataDir, ANCHOR_FILE);
+      if (!existsSync(file)) return false;
+      const { heads } = JSON.parse(readFileSync(file, 'utf8'));
       return heads.some(([id, seq]: [string, number]) => id === tenantId && seq >= Number(head['seq']));
     });
     return head;
