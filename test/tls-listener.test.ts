@@ -421,8 +421,7 @@ describe('the TLS port', () => {
     const started = performance.now();
     shy.write('GET /who HTTP/1.1\r\nHo');
     await Promise.all([once(mute.resume(), 'close'), once(shy.resume(), 'close')]);
-    // Each has 10 s. A whole request would have 30 s.
-    assert.ok(performance.now() - started < 25_000, `${performance.now() - started} ms`);
+    assert.ok(performance.now() - started < 14_000, `${performance.now() - started} ms`);
   });
 });
 
@@ -588,8 +587,7 @@ describe('starting and stopping', () => {
     mute.on('error', () => {});
     await once(mute, 'connect');
     await service.close();
-    // It waits 10 s for a handshake. An idle connection would be kept for 65 s.
-    assert.ok(performance.now() - started < 30_000);
+    assert.ok(performance.now() - started < 12_000);
     mute.destroy();
     agent.destroy();
   });
