@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compactAuditJob } from '../server/src/features/audit/index.ts';
-import { HOUR_MS } from '../server/src/kernel/platform/clock.ts';
-import { loadConfig } from '../server/src/kernel/platform/config.ts';
-import { DATABASE_FILE } from '../server/src/open-kernel.ts';
+import { HOUR_MS } from '../server/src/kernel/base/clock.ts';
 import { withKernel } from '../server/src/operator/with-kernel.ts';
+import { loadConfig } from '../server/src/settings/config.ts';
+import { DATABASE_FILE } from '../server/src/start/open-kernel.ts';
 import { query } from '../test/support/postgres.ts';
 import type { Settings } from './cases.ts';
 import { DATABASE_NAMES, type Installation, type Installations } from './installation.ts';
@@ -86,7 +86,7 @@ function compacted({ env }: Installation): Promise<void> {
 
 interface Sizes {
   bytes: number;
-  /** The position in the write-ahead log, before and after the size was taken. */
+  /** The position in the write-ahead log, before and after the size was measured. */
   wal: number;
   walAfter: number;
   rows: number;

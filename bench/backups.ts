@@ -24,7 +24,8 @@ export async function backups(installations: Installations, settings: Settings):
     const folder = installations.newFolder();
     await write(ENTRIES);
     const mib = (await databaseBytes(one.dataDir, one.databaseUrl)) / MIB;
-    const add = (what: string, taken: Taken) => rows.push({ database: DATABASE_NAMES[database], what, mib, ...taken });
+    const add = (what: string, measured: Measured) =>
+      rows.push({ database: DATABASE_NAMES[database], what, mib, ...measured });
     add('full', await backUp(one, folder));
     add('incremental, nothing new', await backUp(one, folder));
     await write(MORE_ENTRIES);
@@ -42,12 +43,12 @@ export async function backups(installations: Installations, settings: Settings):
   return [{ name: 'backups', title, columns, rows, notes: [] }];
 }
 
-interface Taken {
+interface Measured {
   file: number | null;
   seconds: number;
 }
 
-async function backUp(one: Installation, folder: string): Promise<Taken> {
+async function backUp(one: Installation, folder: string): Promise<Measured> {
   await sleep(NEXT_NAME_MS);
   const before = new Set(readdirSync(folder));
   const seconds = coffer(one, 'server', 'backup', folder);

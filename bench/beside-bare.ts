@@ -4,7 +4,7 @@ import type { Peer } from './peers.ts';
 import type { Table } from './report.ts';
 import { type RequestName, requestOf, SHOWN } from './requests.ts';
 
-/** Those that answer a hundred things at once are not asked for by hundreds at once. */
+/** Requests that return a hundred things are not sent by hundreds of connections. */
 const LARGE_ANSWERS: RequestName[] = ['list', 'aggregate'];
 
 /** Requests on both databases beside a bare server that answers as many bytes, at each number of connections. */

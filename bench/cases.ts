@@ -70,12 +70,12 @@ type Once = Measured & { cpuMicros: number };
  * request that is refused fails the whole.
  */
 export async function measureCases(cases: Case[], { seconds, rounds }: Settings): Promise<Row[]> {
-  const taken = new Map<Case, Once[]>(cases.map((one) => [one, []]));
+  const runs = new Map<Case, Once[]>(cases.map((one) => [one, []]));
   for (const one of cases) await once(one, Math.min(WARM_UP_SECONDS, seconds));
   for (let round = 0; round < rounds; round++) {
-    for (const one of cases) taken.get(one)?.push(await once(one, seconds));
+    for (const one of cases) runs.get(one)?.push(await once(one, seconds));
   }
-  const of = (one: Case, pick: (row: Once) => number) => median((taken.get(one) ?? []).map((row) => pick(row)));
+  const of = (one: Case, pick: (row: Once) => number) => median((runs.get(one) ?? []).map((row) => pick(row)));
   return cases.map((one) => {
     const perSecond = of(one, (row) => row.perSecond);
     const base = one.yardstick ?? one;

@@ -31,7 +31,7 @@ export async function commandLine(installations: Installations, settings: Settin
       ['coffer profiles (no request)', ['cli/main.js', 'profiles']],
       ['coffer whoami (one request)', ['cli/main.js', 'whoami']],
       ['coffer whoami, as one file', [bundle, 'whoami']],
-      [`coffer run -- true, ${SECRETS} secrets`, ['cli/main.js', 'run', '--vault', vault, '--', 'true']],
+      [`coffer run -- true, ${SECRETS} secrets`, ['cli/main.js', 'run', '--vault', vault, '--all', '--', 'true']],
     ];
     for (const [what, args] of measured) rows.push({ database: DATABASE_NAMES[database], what, ...least(args, env) });
     rows.push({ database: DATABASE_NAMES[database], what: 'true', ...leastOf('true', [], env) });

@@ -26,7 +26,7 @@ const CREDENTIALS: Record<string, object> = {
 const TYPES = ['https_json', 'splunk_hec', 'elastic', 'datadog', 'otlp', 'syslog'];
 const BESIDE = ['https_json', 'splunk_hec', 'elastic'];
 
-/** How fast each kind of exporter delivers what it is behind, and what three of them cost those who read. */
+/** How fast each kind of exporter delivers what it is behind, and what three of them cost readers. */
 export async function exporters(installations: Installations, settings: Settings): Promise<Table[]> {
   const tables: Table[] = [];
   for (const database of settings.databases) {

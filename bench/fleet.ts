@@ -231,15 +231,15 @@ async function timed(
   call: () => Promise<unknown>,
   before: () => Promise<unknown> = async () => {},
 ): Promise<Timed> {
-  const taken: number[] = [];
+  const elapsed: number[] = [];
   const used = cpuSeconds(pid);
   for (let i = 0; i < calls; i++) {
     await before();
     const started = performance.now();
     await call();
-    taken.push(performance.now() - started);
+    elapsed.push(performance.now() - started);
   }
   const usedAfter = cpuSeconds(pid);
   const cpuMs = used === null || usedAfter === null ? null : ((usedAfter - used) * 1000) / calls;
-  return { ms: median(taken), cpuMs };
+  return { ms: median(elapsed), cpuMs };
 }

@@ -18,8 +18,8 @@ export async function footprint(installations: Installations, settings: Settings
   const tables: Table[] = [];
   for (const database of settings.databases) {
     const pair = await pairOf(installations, database, settings.vaults);
-    const small = await takenBy(installations, pair.small, settings.seconds);
-    const large = await takenBy(installations, pair.large, settings.seconds);
+    const small = await measureFootprint(installations, pair.small, settings.seconds);
+    const large = await measureFootprint(installations, pair.large, settings.seconds);
     const rows = [...small].map(([what, value]) => growthRow(what, value, large.get(what) ?? Number.NaN));
     const notes = [
       `Starts are medians of ${STARTS}, from the spawn to ready on existing data; cold ones compile everything anew. Memory is the resident set of the service, without PostgreSQL's. ` +
@@ -36,22 +36,26 @@ export async function footprint(installations: Installations, settings: Settings
   return tables;
 }
 
-async function takenBy(installations: Installations, one: Installation, seconds: number): Promise<Map<string, number>> {
-  const taken = new Map<string, number>([['first start, nothing there yet, ms', one.firstReadyMs]]);
+async function measureFootprint(
+  installations: Installations,
+  one: Installation,
+  seconds: number,
+): Promise<Map<string, number>> {
+  const measured = new Map<string, number>([['first start, nothing there yet, ms', one.firstReadyMs]]);
   await installations.whileStopped(one, async () => {
-    taken.set('cold start, ms', await startMs({ ...one.env, ...COLD }));
-    taken.set('warm start, ms', await startMs(one.env));
+    measured.set('cold start, ms', await startMs({ ...one.env, ...COLD }));
+    measured.set('warm start, ms', await startMs(one.env));
   });
   await rest();
-  taken.set('memory at rest, MiB', memoryMiB(one.pid) ?? Number.NaN);
-  taken.set('memory under load, at most, MiB', await underLoad(one, seconds));
+  measured.set('memory at rest, MiB', memoryMiB(one.pid) ?? Number.NaN);
+  measured.set('memory under load, at most, MiB', await underLoad(one, seconds));
   await rest();
-  taken.set('memory after the load, MiB', memoryMiB(one.pid) ?? Number.NaN);
+  measured.set('memory after the load, MiB', memoryMiB(one.pid) ?? Number.NaN);
   const secrets = secretsIn(one);
-  taken.set('database, KiB', one.bytes / 1024);
-  taken.set('database, bytes for each secret', one.bytes / secrets);
-  taken.set('beyond an empty one, bytes for each secret', (one.bytes - one.emptyBytes) / secrets);
-  return taken;
+  measured.set('database, KiB', one.bytes / 1024);
+  measured.set('database, bytes for each secret', one.bytes / secrets);
+  measured.set('beyond an empty one, bytes for each secret', (one.bytes - one.emptyBytes) / secrets);
+  return measured;
 }
 
 async function startMs(env: Record<string, string>): Promise<number> {

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DATABASE_FILE } from '../server/src/open-kernel.ts';
+import { DATABASE_FILE } from '../server/src/start/open-kernel.ts';
 import { newPostgresDatabase, type PostgresServer, query, startPostgres } from '../test/support/postgres.ts';
 import { MORE_TENANTS, PER_VAULT, VAULTS } from './data-set.ts';
 import { startOpenBao } from './openbao.ts';
@@ -104,8 +104,8 @@ export class Installations {
     const name = `Coffer, ${DATABASE_NAMES[database]}${checkout && `, ${checkout}`}`;
     const running = { port, tlsPort, pid: Number(child.pid), child };
     const data = { dataDir, databaseUrl, tenants, vaults: vaultsOf(tenants, vaults), perVault };
-    const taken = { seedSeconds, emptyBytes, bytes, firstReadyMs: first.readyMs };
-    return { name, database, env, token, ...running, ...data, ...taken };
+    const measured = { seedSeconds, emptyBytes, bytes, firstReadyMs: first.readyMs };
+    return { name, database, env, token, ...running, ...data, ...measured };
   }
 
   /** The same for all who ask for the same. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { busyTree, type CpuProfile, frameTree, groupOf, timesByFunction, timesByGroup } from './profile-times.ts';
 
 const frame = (functionName: string, url = '', lineNumber = 0) => ({ functionName, url, lineNumber });
-const AUDIT = 'file:///somewhere/server/src/kernel/audit/entry.ts';
+const AUDIT = 'file:///somewhere/server/src/kernel/audit/entry/entry.ts';
 
 /** main → append → append → (native) copy; and some idling. */
 const PROFILE: CpuProfile = {
@@ -29,7 +29,7 @@ test('each sample has the time until the next one, and callers have that of what
   const times = timesByFunction(busy);
   assert.deepEqual(times, [
     { name: 'copy', self: 80, inclusive: 80 },
-    { name: 'append (kernel/audit/entry.ts:5)', self: 60, inclusive: 140 },
+    { name: 'append (kernel/audit/entry/entry.ts:5)', self: 60, inclusive: 140 },
     { name: 'main<T> (node:internal/process/task_queues:10)', self: 10, inclusive: 150 },
   ]);
 });

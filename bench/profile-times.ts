@@ -92,7 +92,7 @@ function timesBy(root: Frame, keyOf: (frame: Frame) => string): Times[] {
   return [...found.values()].sort((a, b) => b.self - a.self);
 }
 
-/** Which room of the house, package or part of Node a function is of. What is native belongs to whoever called it. */
+/** Which folder of the service, package or part of Node a function is of. What is native belongs to its caller. */
 export function groupOf({ functionName, url }: CallFrame, parentGroup: string): string {
   if (url === '') return STATES[functionName] ?? nativeGroup(parentGroup);
   if (url.startsWith('node:')) return nodeGroup(url);

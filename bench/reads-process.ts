@@ -1,11 +1,11 @@
-import type { AuditEntry } from '../server/src/kernel/audit/entry.ts';
+import type { AuditEntry } from '../server/src/kernel/audit/entry/entry.ts';
+import { DAY_MS, systemClock } from '../server/src/kernel/base/clock.ts';
+import { newId } from '../server/src/kernel/base/ids.ts';
+import { findOperatorTenant } from '../server/src/kernel/integrity/tenant-rows.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
-import { DAY_MS, systemClock } from '../server/src/kernel/platform/clock.ts';
-import { loadConfig } from '../server/src/kernel/platform/config.ts';
-import { newId } from '../server/src/kernel/platform/ids.ts';
-import { findOperatorTenant } from '../server/src/kernel/storage/tenant-rows.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
-import { openKernel, openStorage } from '../server/src/open-kernel.ts';
+import { loadConfig } from '../server/src/settings/config.ts';
+import { openKernel, openStorage } from '../server/src/start/open-kernel.ts';
 import { resourcesOf } from './scan-data.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE_FILE, JOURNAL_FILE } from '../server/src/open-kernel.ts';
+import { DATABASE_FILE, JOURNAL_FILE } from '../server/src/start/open-kernel.ts';
 import { query } from '../test/support/postgres.ts';
 import { databaseBytes, type Installation } from './installation.ts';
 import { quantile } from './statistics.ts';
 import { memoryMiB } from './subject.ts';
 
-/** What is looked at while the service is under load. Null where there is no such thing. */
+/** What is measured while the service is under load. Null where there is no such thing. */
 export const QUANTITIES = {
   rssMiB: 'resident memory, MiB',
   heapMiB: 'heap in use, MiB',

@@ -3,15 +3,15 @@ import { newSecretRow, versionRow } from '../server/src/features/secrets/storage
 import { SECRETS, type SecretRow, VERSIONS } from '../server/src/features/secrets/storage/tables.ts';
 import { sealerFor } from '../server/src/features/secrets/value/sealing.ts';
 import { VAULTS, type VaultRow } from '../server/src/features/vaults/index.ts';
-import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
+import { systemEntry } from '../server/src/kernel/audit/entry/system-entry.ts';
+import { systemClock } from '../server/src/kernel/base/clock.ts';
+import { newId } from '../server/src/kernel/base/ids.ts';
+import { findOperatorTenant, findTenantByName } from '../server/src/kernel/integrity/tenant-rows.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
-import { systemClock } from '../server/src/kernel/platform/clock.ts';
-import { loadConfig } from '../server/src/kernel/platform/config.ts';
-import { newId } from '../server/src/kernel/platform/ids.ts';
 import type { Reader } from '../server/src/kernel/storage/database.ts';
-import { findOperatorTenant, findTenantByName } from '../server/src/kernel/storage/tenant-rows.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
-import { openKernel, openStorage } from '../server/src/open-kernel.ts';
+import { loadConfig } from '../server/src/settings/config.ts';
+import { openKernel, openStorage } from '../server/src/start/open-kernel.ts';
 import { ownerOf, pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
 
 /**

@@ -48,7 +48,7 @@ function answered({ database, answers, unexpected }: Soaked): string[] {
   return Object.keys(unexpected).length === 0 ? [line] : [line, `NOT AS IT SHOULD: ${listed(unexpected)}.`];
 }
 
-/** For the page that is kept. */
+/** For the page in docs/. */
 export function soakSummary(report: SoakReport): string {
   const title = `Soak of ${report.minutes} min on ${report.date.slice(0, 10)}`;
   const rows = report.verdicts.map(({ database, quantity, isGrowing, ...numbers }) => ({

@@ -8,7 +8,7 @@ import { isWell, type Soaked, type SoakReport, soakSummary, writeSoak } from './
 import { SUMMARY_PAGE, writeSummary } from './summary.ts';
 
 /**
- * A steady mixed load on both databases, side by side, looked at every few seconds. Ends with 1 if memory, handles, the log or latency still
+ * A steady mixed load on both databases, side by side, measured every few seconds. Ends with 1 if memory, handles, the log or latency still
  * grow after the warm-up, or if anything was answered otherwise than it should.
  */
 const HELP = `npm run soak -- [--minutes N] [--database sqlite|postgres] [--every seconds]

@@ -1,6 +1,6 @@
 import { CALLERS_PER_TENANT, MORE_TENANTS, ownerOf, vaultOf } from './data-set.ts';
 
-/** A tenant, and the personal access tokens of those who call for it. */
+/** A tenant, and the personal access tokens of its callers. */
 export interface Tenant {
   name: string;
   tokens: string[];

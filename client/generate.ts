@@ -23,7 +23,7 @@ interface Document {
   components: Record<string, unknown> & { schemas: { ErrorCode: { enum: string[] } } };
 }
 
-/** Refusals have one form, whatever the endpoint, so only what endpoints answer on success is kept. */
+/** Refusals have one form, whatever the endpoint, so only the responses of success are generated. */
 function withoutRefusals(document: Document): Document {
   for (const operations of Object.values(document.paths)) {
     for (const { responses } of Object.values(operations)) {
@@ -49,13 +49,13 @@ function routes(paths: Document['paths']): string {
 
 async function types(document: Document): Promise<string> {
   const nodes = await openapiTS(document as unknown as Parameters<typeof openapiTS>[0], { silent: true });
-  const kept = nodes.filter((node) => {
+  const successful = nodes.filter((node) => {
     const { name } = node as unknown as { name: { text: string } };
     return name.text === 'components' || name.text === 'operations';
   });
   return `${HEADER}
 ${routes(document.paths)}
-${astToString(kept).replaceAll(NO_HEADERS, '').replaceAll(NO_PARAMETERS, '')}`;
+${astToString(successful).replaceAll(NO_HEADERS, '').replaceAll(NO_PARAMETERS, '')}`;
 }
 
 /** A file of its own: a program that runs loads it, and never the types. */

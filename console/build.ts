@@ -16,17 +16,18 @@ const [sources = '', folder = join(import.meta.dirname, 'dist')] = process.argv.
 const firstPageInOneFile: Plugin = {
   name: 'first page in one file',
   setup({ onLoad }) {
-    const firstPage = JSON.stringify(join(import.meta.dirname, 'src/app.tsx'));
-    onLoad({ filter: /[\\/]src[\\/](?:pages[\\/][\w-]+|step-up)\.tsx$/ }, ({ path }) => ({
-      contents: `${readFileSync(path, 'utf8')}\nimport ${firstPage};\n`,
-      loader: 'tsx',
-    }));
+    const firstPage = JSON.stringify(join(import.meta.dirname, 'src/shell/app.tsx'));
+    onLoad({ filter: /[\\/]src[\\/][\w-]+[\\/][\w-]+\.tsx$/ }, ({ path }) => {
+      const isLoadedLater = !/[\\/](?:app|ui|shell)[\\/][\w-]+\.tsx$/.test(path) || path.endsWith('step-up.tsx');
+      if (!isLoadedLater) return null;
+      return { contents: `${readFileSync(path, 'utf8')}\nimport ${firstPage};\n`, loader: 'tsx' };
+    });
   },
 };
 
 const { outputFiles, metafile } = await build({
   absWorkingDir: import.meta.dirname,
-  entryPoints: ['src/main.tsx', 'src/style.css'],
+  entryPoints: ['src/shell/main.tsx', 'src/style/style.css'],
   outdir: folder,
   bundle: true,
   splitting: true,
@@ -51,13 +52,13 @@ const entry = (source: string) => {
   if (found === undefined) throw new Error(`the build has no ${source}`);
   return found;
 };
-const main = entry('src/main.tsx');
+const main = entry('src/shell/main.tsx');
 /** Loaded with the first script, not after it. */
 const importedAtOnce = main.imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path));
 const manifest = {
   sources,
   script: main.name,
-  style: entry('src/style.css').name,
+  style: entry('src/style/style.css').name,
   preload: importedAtOnce,
   files: outputs.map(({ name }) => name),
 };

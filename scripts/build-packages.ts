@@ -2,13 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
+import { findCommit, UNKNOWN_COMMIT } from '../server/src/kernel/base/commit.ts';
+import { billOfMaterials, type LockedPackages } from './bill-of-materials.ts';
+import { digestLines, provenanceOf } from './provenance.ts';
 
 /**
  * Writes each workspace as a folder that `npm pack` and `npm publish` take: `npm run build:packages -- FOLDER`, or `dist/packages`.
  *
  * Node strips no types below `node_modules`, so an installed package must be JavaScript. Types are replaced by spaces: a line of a package is the
  * same line in the sources, with its comments.
+ *
+ * Beside the folders are what `npm publish` would send of each (`.tgz`), what each consists of (`.cdx.json`), what was built from what
+ * (`provenance.intoto.json`), and the digests of all these (`SHA256SUMS`).
  */
+const startedAt = new Date();
 const ROOT = join(import.meta.dirname, '..');
 const TARGET = resolve(process.argv[2] ?? join(ROOT, 'dist/packages'));
 const NODE_RANGE = '>=26';
@@ -16,11 +23,13 @@ const IMPORTED = /(\b(?:from|import)\s*\(?\s*)'(\.\.?\/[^']+)'/g;
 /** TypeScript writes `import("./x.ts")` where it names a type that the source does not. */
 const IMPORTED_TYPE = /(\b(?:from|import)\s*\(?\s*)['"](\.\.?\/[^'"]+)['"]/g;
 const SCOPE = '@coffer/';
+const LOCK_FILE = join(ROOT, 'package-lock.json');
+const COMMIT = findCommit(join(ROOT, 'server'));
 
 interface Package {
   /** Source files that become JavaScript of the same name. */
   readonly sources: readonly string[];
-  /** What is taken as it is: from, to. */
+  /** What is copied as it is: from, to. */
   readonly copied: readonly (readonly [from: string, to: string])[];
   readonly hasTypes: boolean;
 }
@@ -41,7 +50,7 @@ const PACKAGES: Readonly<Record<string, Package>> = {
   cli: { sources: ['main.js', 'src/**/*.ts'], copied: [], hasTypes: false },
 };
 /** Only the generator of the docs, which needs a checkout. */
-const LEFT_OUT = ['server/src/generate.ts'];
+const LEFT_OUT = ['server/src/tools/generate.ts'];
 
 interface PackageJson {
   name: string;
@@ -117,6 +126,8 @@ function writeManifest(name: string, folder: string, changes: Partial<PackageJso
     license: 'Apache-2.0',
     type: 'module',
     // The client uses what browsers have too, and so runs on every Node that the tools here run on.
+    // As npm calls the commit.
+    ...(COMMIT !== UNKNOWN_COMMIT && { gitHead: COMMIT }),
     engines: { node: own.exports === undefined ? NODE_RANGE : root.engines.node },
     ...(own.bin && {
       bin: Object.fromEntries(Object.entries(own.bin).map(([key, file]) => [key, asJavaScript(file)])),
@@ -160,6 +171,34 @@ function writeTypes(name: string, folder: string): void {
   }
 }
 
+/** Repeatable builds set SOURCE_DATE_EPOCH, which takes the place of the time in what is written here. */
+function timeOf(date: Date): Date {
+  const seconds = process.env['SOURCE_DATE_EPOCH'];
+  return seconds === undefined ? date : new Date(Number(seconds) * 1000);
+}
+
+function writeRelease(): void {
+  const names = [...manifests.keys()];
+  const folders = names.map((name) => join(TARGET, name));
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', TARGET, ...folders], {
+    stdio: ['ignore', 'ignore', 2],
+  });
+  const { packages } = JSON.parse(readFileSync(LOCK_FILE, 'utf8')) as { packages: LockedPackages };
+  const writeJson = (file: string, value: object) => {
+    writeFileSync(join(TARGET, file), `${JSON.stringify(value, null, 2)}\n`);
+    return join(TARGET, file);
+  };
+  const { version } = root;
+  const tarballs = names.map((name) => join(TARGET, `coffer-${name}-${version}.tgz`));
+  const bills = names.map((name) =>
+    writeJson(`coffer-${name}-${version}.cdx.json`, billOfMaterials(packages, name, { madeAt: timeOf(startedAt) })),
+  );
+  const built = { files: [...tarballs, ...bills], commit: COMMIT === UNKNOWN_COMMIT ? null : COMMIT, version };
+  const times = { startedAt: timeOf(startedAt), finishedAt: timeOf(new Date()) };
+  const provenance = writeJson('provenance.intoto.json', provenanceOf({ ...built, ...times, lockFile: LOCK_FILE }));
+  writeFileSync(join(TARGET, 'SHA256SUMS'), digestLines([...built.files, provenance]));
+}
+
 rmSync(TARGET, { recursive: true, force: true });
 for (const [name, what] of Object.entries(PACKAGES)) buildPackage(name, what);
 // An installed service has the console built, since it has none of its sources.
@@ -169,4 +208,5 @@ execFileSync(process.execPath, [join(ROOT, 'console/build.ts'), '', consoleFolde
 const bundle = join(TARGET, 'agent/coffer-agent.mjs');
 execFileSync(process.execPath, [join(ROOT, 'scripts/bundle-agent.ts'), bundle], { stdio: 'inherit' });
 writeManifest('agent', join(TARGET, 'agent'), { bin: { 'coffer-agent': 'coffer-agent.mjs' } });
+writeRelease();
 process.stdout.write(`${[...manifests.keys()].map((name) => join(TARGET, name)).join('\n')}\n`);

@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { RELEASE } from '../server/src/operator/release.ts';
 
 /** Writes the command line as one file that needs nothing but Node: `npm run build:cli -- FILE`, or `dist/coffer.mjs`. */
 const ROOT = join(import.meta.dirname, '..');
@@ -20,6 +21,11 @@ const withoutServer: Plugin = {
 export function register() {
   throw new CommandError('coffer server is in the package @coffer/cli and in a checkout, not in this file.');
 }`,
+    }));
+    // The file has neither git's files nor the migrations beside it.
+    onLoad({ filter: /server\/src\/operator\/release\.ts$/ }, () => ({
+      loader: 'ts',
+      contents: `export const RELEASE = ${JSON.stringify(RELEASE)};`,
     }));
   },
 };

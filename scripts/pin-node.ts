@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Writes server/src/kernel/platform/node-binaries.json: the digest of each Node that package-lock.json can install. The lock file has the digest of the package,
+ * Writes server/src/start/node-binaries.json: the digest of each Node that package-lock.json can install. The lock file has the digest of the package,
  * and this the digest of the program in it, which a start can compare with the program that runs it. Run it after changing the version.
  */
 
@@ -35,10 +35,7 @@ try {
     const { platform, digest } = digestOf(name, String(version));
     sha256[platform] = digest;
   }
-  writeFileSync(
-    join(root, 'server/src/kernel/platform/node-binaries.json'),
-    `${JSON.stringify({ version, sha256 }, null, 2)}\n`,
-  );
+  writeFileSync(join(root, 'server/src/start/node-binaries.json'), `${JSON.stringify({ version, sha256 }, null, 2)}\n`);
 } finally {
   rmSync(folder, { recursive: true });
 }

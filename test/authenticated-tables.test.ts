@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AUTHENTICATED_TABLES } from '../server/src/authenticated-tables.ts';
+import { AUTHENTICATED_TABLES } from '../server/src/assembly/authenticated-tables.ts';
 import { openDatabase } from './support/database.ts';
 import { onBothDatabases } from './support/service.ts';
 
@@ -34,9 +34,6 @@ const UNAUTHENTICATED: Record<string, string> = {
   signups: 'the sign-up and the digest of its token are sealed, bound to the address; a changed row verifies nothing',
   billing_events:
     'remembers events that were applied; one that is sent again is still signed, and older than what is stored',
-  region_vectors:
-    'says what to pass on to other regions; with a wrong number too much is passed on, or too little until the digests are compared',
-  region_clocks: 'the time and number of the next operation; a wrong one is signed by nobody but this region',
   rate_windows: 'counts requests',
   nodes: 'informs the operator',
   copilot_usage: 'counts requests to the assistant; whoever writes here can allow more of them, or none',

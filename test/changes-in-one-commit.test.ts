@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
+import { systemEntry } from '../server/src/kernel/audit/entry/system-entry.ts';
 import { addTenant, ok } from './support/people.ts';
 import { type Service, startService } from './support/service.ts';
 import { auditOf } from './support/vaults.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { HOUR_MS } from '../server/src/kernel/platform/clock.ts';
+import { HOUR_MS } from '../server/src/kernel/base/clock.ts';
 import {
   addConnection,
   callAs,
@@ -70,8 +70,8 @@ onBothDatabases('dpop', (database) => {
         'two proofs': { authorization, dpop: `${await proof({ token })}, ${await proof({ token })}` },
         'a host of the sender’s choice': {
           authorization,
-          host: 'evil.example',
-          dpop: await proof({ token, htu: `http://evil.example${path()}` }),
+          host: 'localhost',
+          dpop: await proof({ token, htu: `http://localhost${path()}` }),
         },
       };
       for (const [name, headers] of Object.entries(bad)) assert.equal((await ask(headers)).status, 401, name);

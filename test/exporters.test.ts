@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, mock, test } from 'node:test';
 import { PLAN_QUOTAS } from '../server/src/kernel/limits/plan-quotas.ts';
-import { addColleague, addTenant, ok, refused, type Tenant, uniqueName } from './support/people.ts';
+import { addColleague, addTenant, invalid, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver, SyslogReceiver } from './support/siem-receivers.ts';
 import { testAuthority } from './support/test-authority.ts';
@@ -154,6 +154,24 @@ onBothDatabases('exporters', (database) => {
     await remove(made.id);
   });
 
+  test('replay takes a date as the start of that day', async () => {
+    const receiver = await Receiver.start();
+    const made = await create({ type: 'https_json', endpoint: receiver.url, filter: { action: 'groups:list' } });
+    await record(2);
+    await untilSent(made.id);
+    const sent = linesOf(receiver);
+    const replay = (from: string) =>
+      service.call('POST', `${EXPORTERS}/${made.id}/replay`, { ...as(tenant.owner.token), body: { from } });
+    receiver.requests.length = 0;
+    await ok(replay(sent[0].timestamp.slice(0, 10)));
+    await untilSent(made.id);
+    const again = linesOf(receiver).map(({ id }) => id);
+    for (const { id } of sent) assert.ok(again.includes(id), id);
+    for (const wrong of ['2026-02-30', '2026-13-01', '2026-11', '10.11.2026'])
+      await invalid(replay(wrong), '/body/from');
+    await remove(made.id);
+  });
+
   test('checkpoints leave with the entries', async () => {
     const receiver = await Receiver.start();
     const made = await create({ type: 'https_json', endpoint: receiver.url });
@@ -191,23 +209,29 @@ onBothDatabases('exporters', (database) => {
       await remove(made.id);
     });
 
-    test('elastic: what is there already counts, what is malformed is a loss, and a busy server is asked again', async () => {
+    test('elastic: what is there already counts, what does not fit is sent as text or a loss, and a busy server is asked again', async () => {
       const receiver = await Receiver.start();
       let isBusy = true;
+      const stored = new Map<string, { '@timestamp'?: string; message?: string }>();
+      /** The first entry is there already, the second does not fit the mapping, and the third is refused in any form. */
+      const order: string[] = [];
+      const statusOf = (id: string, document: { message?: string; event?: object }) => {
+        if (!order.includes(id)) order.push(id);
+        const place = order.indexOf(id);
+        if (place === 2 || (place === 1 && document.event !== undefined)) return 400;
+        stored.set(id, document);
+        return place === 0 ? 409 : 201;
+      };
       receiver.respond = ({ body }) => {
-        const ids = body
-          .trim()
-          .split('\n')
-          .filter((_, i) => i % 2 === 0);
-        const statusOf = (i: number) => (isBusy ? 429 : i === 0 ? 409 : i === 1 ? 400 : 201);
-        const items = ids.map((_, i) => {
-          const status = statusOf(i);
+        const lines = body.trim().split('\n');
+        const items = lines.flatMap((line, i) => {
+          if (i % 2 === 1) return [];
+          const status = isBusy ? 429 : statusOf(JSON.parse(line).create._id, JSON.parse(lines[i + 1] ?? ''));
           const error = status === 400 ? { type: 'mapper_parsing_exception', reason: 'failed to parse' } : undefined;
-          return { create: { status, ...(error && { error }) } };
+          return [{ create: { status, ...(error && { error }) } }];
         });
-        const answer = { status: 200, body: { errors: true, items } };
         isBusy = false;
-        return answer;
+        return { status: 200, body: { errors: true, items } };
       };
       const made = await create({
         type: 'elastic',
@@ -221,13 +245,39 @@ onBothDatabases('exporters', (database) => {
       const shown = await read(made.id);
       assert.equal(receiver.requests[0]?.path, '/coffer-audit/_bulk');
       assert.equal(receiver.requests[0]?.headers.authorization, `Basic ${Buffer.from('u:p').toString('base64')}`);
-      assert.ok(shown.rejected >= 1);
+      assert.equal(shown.rejected, 1);
       const [loss] = shown.losses;
       assert.deepEqual([loss.kind, loss.reason], ['rejected', '400 mapper_parsing_exception: failed to parse']);
+      const misfit = order[1] ?? '';
+      const text = stored.get(misfit);
+      assert.equal(JSON.parse(text?.message ?? '{}').event.id, misfit);
+      assert.ok(Date.parse(text?.['@timestamp'] ?? '') > 0);
       const [action, document] = (receiver.requests[0]?.body ?? '').split('\n').map((line) => JSON.parse(line || '{}'));
       assert.equal(action.create._id, document.event.id);
       assert.deepEqual(document.event.kind, 'event');
       await remove(made.id);
+    });
+
+    test('elastic: a document of every format has the time that a data stream demands', async () => {
+      for (const format of ['native', 'ocsf', 'ecs']) {
+        const receiver = await Receiver.start();
+        const documents: { '@timestamp'?: string }[] = [];
+        receiver.respond = ({ body }) => {
+          const lines = body
+            .trim()
+            .split('\n')
+            .filter((_, i) => i % 2 === 1);
+          documents.push(...lines.map((line) => JSON.parse(line)));
+          return { status: 200, body: { errors: false, items: lines.map(() => ({ create: { status: 201 } })) } };
+        };
+        const credentials = { api_key: TOKEN };
+        const made = await create({ type: 'elastic', format, endpoint: `${receiver.url}/logs`, credentials });
+        await record(1);
+        await untilSent(made.id);
+        assert.ok(documents.length > 0, format);
+        for (const document of documents) assert.match(String(document['@timestamp']), /^20\d\d-.*Z$/, format);
+        await remove(made.id);
+      }
     });
 
     test('datadog: compressed, and what is too old is skipped and told', async () => {
@@ -327,13 +377,18 @@ onBothDatabases('exporters', (database) => {
         'http://127.0.0.2:1/',
         'https://[::ffff:a00:1]/',
       ];
+      const made = await create({ type: 'https_json', endpoint: 'https://siem.example.com/x', enabled: false });
+      // The setting may have been narrower when a stored endpoint was configured.
+      const { outbound } = service.app.kernel;
+      const narrowed = mock.method(outbound, 'refusalOf', () => null);
       for (const endpoint of hosts) {
-        const made = await create({ type: 'https_json', endpoint, enabled: false });
+        await ok(service.call('PATCH', `${EXPORTERS}/${made.id}`, { ...as(tenant.owner.token), body: { endpoint } }));
         const { delivered, message } = await tried(made.id);
         assert.equal(delivered, false);
         assert.match(message, /not public|plain http is only/, endpoint);
-        await remove(made.id);
       }
+      narrowed.mock.restore();
+      await remove(made.id);
     });
   });
 
@@ -407,8 +462,8 @@ onBothDatabases('exporters', (database) => {
     const other = await addTenant(service);
     const colleague = await addColleague(service, other.id, 'admin');
     const body = { name: 'two', type: 'https_json', endpoint: 'https://x.example', credentials: { token: TOKEN } };
-    const asked = await service.call('POST', EXPORTERS, { ...as(other.owner.token), body });
-    assert.equal(asked.status, 202, asked.text);
+    const requested = await service.call('POST', EXPORTERS, { ...as(other.owner.token), body });
+    assert.equal(requested.status, 202, requested.text);
     assert.deepEqual((await ok(service.call('GET', EXPORTERS, as(other.owner.token)))).exporters, []);
     const { approvals } = await ok(service.call('GET', '/v1/approvals', as(colleague.token)));
     const shown = await service.call('GET', `/v1/approvals/${approvals[0].id}`, as(colleague.token));

@@ -5,9 +5,13 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { generateClients } from './clients/generate.ts';
 import type { Service as Reached, WhatWasDone } from './clients/what-was-done.ts';
+import { expectRoundTrip } from './support/round-trip.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
-/** Clients that others generate from our document compile under strict TypeScript, and work. */
+/**
+ * Clients that others generate from our document compile under strict TypeScript, and work. `npm run test:interoperability` has those of
+ * openapi-generator for Rust and Java.
+ */
 
 const ROOT = join(import.meta.dirname, '..');
 const PROGRAMS = ['openapi-fetch', 'oazapfts'];
@@ -44,23 +48,9 @@ onBothDatabases('generated clients', (database) => {
         tenantId: tenant.id,
         vault: `by-${program}`,
       });
-      const { vault, missing, invalid, text, binary, ...rest } = done;
-      assert.match(vault.id, /^vault_/);
-      assert.deepEqual([vault.name, vault.environment], [`by-${program}`, 'staging']);
-      assert.deepEqual(rest, {
-        secret: { path: 'db/password', version: 1, value: 'hunter2' },
-        tags: ['new'],
-        listed: ['db/password'],
-        deleted: true,
-      });
-      assert.deepEqual([missing.status, missing.code, missing.pointers], [404, 'SECRET_NOT_FOUND', []]);
-      assert.deepEqual([invalid.status, invalid.code, invalid.pointers], [422, 'VALIDATION_FAILED', ['/body/name']]);
-      for (const refusal of [missing, invalid]) {
-        assert.match(refusal.request_id, /^req_/);
-        assert.match(refusal.message, /\.$/);
-      }
-      assert.equal(text, '-----BEGIN CERTIFICATE-----');
-      if (program === 'openapi-fetch') assert.equal(binary?.first, 0x30, 'a DER sequence');
+      expectRoundTrip(`by-${program}`, done);
+      assert.notEqual(done.text, null);
+      if (program === 'openapi-fetch') assert.notEqual(done.binary, null);
     });
   }
 });

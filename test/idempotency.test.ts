@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { DAY_MS, MINUTE_MS } from '../server/src/kernel/base/clock.ts';
 import { UnsealError, unseal } from '../server/src/kernel/crypto/sealing.ts';
-import { DAY_MS, MINUTE_MS } from '../server/src/kernel/platform/clock.ts';
 import {
   addPerson,
   addToken,

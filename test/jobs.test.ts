@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, beforeEach, test } from 'node:test';
 import { pino } from 'pino';
+import { DAY_MS, MINUTE_MS } from '../server/src/kernel/base/clock.ts';
 import { type Job, JobRunner } from '../server/src/kernel/jobs/job-runner.ts';
 import type { Share } from '../server/src/kernel/jobs/share.ts';
 import { Metrics } from '../server/src/kernel/observability/metrics.ts';
-import { DAY_MS, MINUTE_MS } from '../server/src/kernel/platform/clock.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
 import { ClockGuard, SECOND_CHECK_MS } from '../server/src/kernel/time/clock-guard.ts';
 import { savePermission } from '../server/src/kernel/time/operator-permissions.ts';
@@ -188,7 +188,7 @@ onBothDatabases('jobs', (kind) => {
       .selectAll()
       .where('job', '=', 'stuck')
       .executeTakeFirstOrThrow();
-    assert.equal(row.owner, 'node_rescuer', 'the one presumed dead does not write over its successor');
+    assert.equal(row.node_id, 'node_rescuer', 'the one presumed dead does not write over its successor');
     assert.equal(row.runs, 1);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../server/src/declarations.ts';
-import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
+import { encodeCursor } from '../server/src/kernel/wire/cursor.ts';
+import { DECLARATIONS } from '../server/src/tools/declarations.ts';
 import {
   addPerson,
   addTenant,
@@ -134,8 +134,8 @@ onBothDatabases('faults of other products', (database) => {
     );
     await service.app.kernel.audit.settle();
     const rows = await service.app.kernel.database.read.selectFrom('audit_segments').selectAll().execute();
-    const kept = rows.map((row) => row.entries).filter((entries) => entries.includes(marker));
-    assert.deepEqual(kept, []);
+    const unmarked = rows.map((row) => row.entries).filter((entries) => entries.includes(marker));
+    assert.deepEqual(unmarked, []);
   });
 
   test('back-off cannot be dodged by case, spaces or the name of the tenant', async () => {
@@ -317,9 +317,9 @@ onBothDatabases('faults of other products', (database) => {
       'cf-connecting-ip': '203.0.113.5',
       'true-client-ip': '203.0.113.5',
     };
-    const ipOf = async (asked: Service, more: Record<string, string>) => {
-      const answer = await asked.call('GET', '/auth/me', { headers: more });
-      const { entries } = await ok(asked.call('GET', '/v1/audit?action=auth:me&limit=20'));
+    const ipOf = async (target: Service, more: Record<string, string>) => {
+      const answer = await target.call('GET', '/auth/me', { headers: more });
+      const { entries } = await ok(target.call('GET', '/v1/audit?action=auth:me&limit=20'));
       return entries.find((e: Answer['body']) => e.request_id === answer.headers.get('x-request-id')).ip;
     };
     assert.equal(await ipOf(distrustful, headers), '127.0.0.1');

@@ -238,8 +238,8 @@ onBothDatabases('quotas', (kind) => {
         first ??= answer;
       }
       const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => add(no++)));
-      const taken = answers.filter((answer) => answer.status === status);
-      assert.equal(taken.length, PLACES_LEFT, answers.map(({ text }) => text).join('\n'));
+      const accepted = answers.filter((answer) => answer.status === status);
+      assert.equal(accepted.length, PLACES_LEFT, answers.map(({ text }) => text).join('\n'));
       for (const answer of answers) if (answer.status !== status) await exceeded(Promise.resolve(answer), quota, limit);
       const removed = await remove(first as Answer);
       assert.ok(removed.status < 300, removed.text);
@@ -302,7 +302,7 @@ onBothDatabases('quotas', (kind) => {
     const { body: list } = await service.call('GET', '/auth/tokens?limit=1', scoped);
     await ok(service.call('DELETE', `/auth/tokens/${list.tokens[0].id}`, scoped), 200);
     const narrow = await addToken(service, tenant.owner.token, { scope: { actions: ['users:read'] } });
-    const asked = service.call('POST', '/auth/tokens', { token: narrow.token, body: { name: 'x' } });
-    await refused(asked, 403, 'INSUFFICIENT_PRIVILEGE');
+    const creating = service.call('POST', '/auth/tokens', { token: narrow.token, body: { name: 'x' } });
+    await refused(creating, 403, 'INSUFFICIENT_PRIVILEGE');
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { MINUTE_MS, SECOND_MS } from '../server/src/kernel/platform/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../server/src/kernel/base/clock.ts';
 import { addTenant, addToken, holdClock, ok, refused, type Tenant, tryLogIn } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
@@ -21,7 +21,7 @@ onBothDatabases('rate limits', (database) => {
     newWindow();
     return addTenant(service, { rate_limits });
   };
-  const numbers = ({ headers }: Answer) => {
+  const numbers = ({ headers }: Pick<Answer, 'headers'>) => {
     return ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`));
   };
 
@@ -45,6 +45,31 @@ onBothDatabases('rate limits', (database) => {
         [403, '10', '6'],
       ],
     );
+  });
+
+  test('so does every answer to a known caller where there is no endpoint, and none to anybody else', async () => {
+    const { owner } = await limited({ read: 3 });
+    const at = (method: string, path: string, token: string | null) =>
+      fetch(service.url + path, { method, ...(token !== null && { headers: { authorization: `Bearer ${token}` } }) });
+    const requests = [
+      ['GET', '/v1/nothing', 404],
+      ['DELETE', '/auth/me', 405],
+      ['OPTIONS', '/auth/me', 204],
+    ] as const;
+    for (const [i, [method, path, status]] of requests.entries()) {
+      const answer = await still(at(method, path, owner.token));
+      assert.deepEqual([answer.status, ...numbers(answer).slice(0, 2)], [status, '3', String(2 - i)], path);
+      if (status !== 404) assert.equal(answer.headers.get('allow'), 'GET, PATCH, HEAD, OPTIONS');
+      const unknown = await at(method, path, null);
+      assert.deepEqual([unknown.status, unknown.headers.has('x-ratelimit-limit')], [status, false]);
+    }
+    assert.equal((await at('GET', '/v1/nothing', owner.token)).status, 429);
+    // A thief who tries out a token here leaves a trace too.
+    newWindow();
+    const { entries } = await ok(service.call('GET', '/v1/audit?action=routes:refuse', { token: owner.token }));
+    assert.deepEqual(new Set(entries.map(({ status }: { status: number }) => status)), new Set([204, 404, 405, 429]));
+    const forged = await at('GET', '/v1/nothing', `${owner.token.slice(0, -6)}AAAAAA`);
+    assert.deepEqual([forged.status, forged.headers.has('x-ratelimit-limit')], [404, false]);
   });
 
   test('beyond the limit: 429 with Retry-After in whole seconds, until a place is free', async () => {

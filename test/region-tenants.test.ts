@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DAY_MS } from '../server/src/kernel/platform/clock.ts';
-import type { Home, Regions } from '../server/src/kernel/request/region-gate.ts';
+import type { Home, Regions } from '../server/src/kernel/auth/region-gate.ts';
+import { DAY_MS } from '../server/src/kernel/base/clock.ts';
 import { purgeAudit } from './support/audit-retention.ts';
 import { addConnection } from './support/machines.ts';
 import { addTenant, ok, type Tenant } from './support/people.ts';

@@ -4,22 +4,12 @@ import { request as httpsRequest } from 'node:https';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type RawBuilder, sql } from 'kysely';
-import { addPerson, addTenant, addToken, invalid, ok, refused, type Tenant, uniqueName } from './support/people.ts';
-import { promote, TestRegions } from './support/regions.ts';
-import { type Answer, call, onBothDatabases, type Service } from './support/service.ts';
+import { addPerson, addTenant, invalid, ok, refused, type Tenant, uniqueName } from './support/people.ts';
+import { promote, TestRegions, withLease } from './support/regions.ts';
+import { call, onBothDatabases, type Service } from './support/service.ts';
 import { until } from './support/until.ts';
 
 const NAMES = ['eu', 'us', 'ap'];
-
-/** Again while the region has no lease, which a slow machine may lose for a moment: without one it changes nothing. */
-async function withLease(send: () => Promise<Answer>): Promise<Answer> {
-  let answer: Answer | undefined;
-  await until('the region has its lease', async () => {
-    answer = await send();
-    return answer.status !== 503;
-  });
-  return answer as Answer;
-}
 
 onBothDatabases('regions', (database) => {
   const regions = new TestRegions(database, { CV_REGION_LEASE_SECONDS: '3' });
@@ -53,8 +43,6 @@ onBothDatabases('regions', (database) => {
   });
   after(() => regions.close());
 
-  const inEu = (method: string, path: string, body?: object, status = 200) =>
-    ok((eu as Service).call(method, path, { token: tenant.owner.token, ...(body && { body }) }), status);
   const regionOf = async (name: string) => (await service(name).call('GET', `/admin/tenant-region/${tenant.id}`)).body;
   const knows = async (name: string, region: string, epoch: number) => {
     const found = await regionOf(name);
@@ -70,12 +58,15 @@ onBothDatabases('regions', (database) => {
       assert.equal(answer.status, 307);
       assert.equal(answer.headers.get('location'), `${regions.urlOf('eu')}/v1/vaults?x=%2F`);
       assert.equal(answer.headers.get('x-svc-region-origin'), name);
+      // Where the tenant has no data, its limits are not known.
+      const rates = ['limit', 'remaining', 'reset'].map((rate) => answer.headers.has(`x-ratelimit-${rate}`));
+      assert.deepEqual(rates, Array(3).fill(name === 'us'));
     }
     assert.equal((await asOwner('eu', 'GET', '/v1/vaults')).status, 200);
   });
 
   test('the location comes from the configuration, whatever the request says', async () => {
-    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+    const headers = { host: 'localhost', 'x-forwarded-host': 'evil.example' };
     const answer = await asOwner('ap', 'GET', '//evil.example/v1/vaults', { headers }).catch(() => null);
     if (answer?.status === 307) assert.fail('a path that starts with two slashes was forwarded');
     const plain = await asOwner('ap', 'GET', '/v1/vaults', { headers });
@@ -96,7 +87,8 @@ onBothDatabases('regions', (database) => {
     const change = asOwner('us', 'POST', '/auth/tokens', { body: { name: 'elsewhere', ttl_days: 1 } });
     const error = await refused(change, 409, 'REGION_FENCED');
     assert.deepEqual(error.details, { region: 'eu', url: regions.urlOf('eu') });
-    await refused(asOwner('ap', 'GET', '/auth/me'), 401, 'INVALID_TOKEN');
+    const { message } = await refused(asOwner('ap', 'GET', '/auth/me'), 401, 'INVALID_TOKEN');
+    assert.match(message, new RegExp(`no data of the tenant of this token: .* region eu, ${regions.urlOf('eu')}`));
   });
 
   test('a token of nobody is refused everywhere', async () => {
@@ -107,10 +99,15 @@ onBothDatabases('regions', (database) => {
   });
 
   test('a revoked token is refused at once at home, and after a sync elsewhere', async () => {
-    const { id, token } = await addToken(eu as Service, tenant.owner.token);
+    const making = { token: tenant.owner.token, body: { name: uniqueName('token') } };
+    const { id, token } = await ok(
+      withLease(() => (eu as Service).call('POST', '/auth/tokens', making)),
+      201,
+    );
     const at = (name: string) => call(regions.urlOf(name), 'GET', '/v1/vaults', { token });
     await until('the new token is forwarded', async () => (await at('ap')).status === 307);
-    await inEu('DELETE', `/auth/tokens/${id}`);
+    const revoking = { token: tenant.owner.token };
+    await ok(withLease(() => (eu as Service).call('DELETE', `/auth/tokens/${id}`, revoking)));
     await refused(at('eu'), 401, 'INVALID_TOKEN');
     await until('the revocation is known elsewhere', async () => (await at('ap')).status === 401);
     await until('the revocation is known in the copy', async () => (await at('us')).status === 401);
@@ -163,7 +160,11 @@ onBothDatabases('regions', (database) => {
     const promoteOlder = () => (eu as Service).call('POST', `${path}/promote`, { body: promotion });
     await refused(withLease(promoteOlder), 409, 'IN_USE');
     const assign = (region: string) => withLease(() => (eu as Service).call('PUT', path, { body: { region } }));
-    await invalid(assign('ap'), '/body/region');
+    const elsewhere = await refused(assign('ap'), 422, 'VALIDATION_FAILED');
+    assert.match(JSON.stringify(elsewhere), new RegExp(`must be this region, eu: .*${regions.urlOf('ap')}`));
+    const unknown = await refused(assign('mars'), 422, 'VALIDATION_FAILED');
+    assert.match(JSON.stringify(unknown), /must be this region, eu/);
+    assert.equal((await ok((eu as Service).call('GET', path))).region, null, 'a refusal assigns nothing');
     const assigned = await ok(assign('eu'));
     assert.deepEqual([assigned.region, assigned.epoch, assigned.previous], ['eu', 1, null]);
     await until('it is forwarded', async () => {
@@ -197,7 +198,11 @@ onBothDatabases('regions', (database) => {
     const { read } = (eu as Service).app.kernel.database;
     const primary = read.selectFrom('region_cells').selectAll().where('kind', '=', 'primary');
     former.cell = await primary.where('cell_key', '=', tenant.id).executeTakeFirstOrThrow();
-    await inEu('POST', '/v1/vaults', { name: uniqueName('late') }, 201);
+    const late = { token: tenant.owner.token, body: { name: uniqueName('late') } };
+    await ok(
+      withLease(() => (eu as Service).call('POST', '/v1/vaults', late)),
+      201,
+    );
     await promote(us as Service, tenant.id, 'us', second.token);
     const promoted = await regionOf('us');
     assert.deepEqual([promoted.region, promoted.epoch, promoted.previous], ['us', 2, 'eu']);

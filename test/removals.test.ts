@@ -88,7 +88,12 @@ onBothDatabases('a removal deletes what every feature holds', (database) => {
     const federation = { name: 'f', provider: 'custom', issuer, jwks_url: `${issuer}/jwks`, subject_pattern: 'repo:a' };
     await ok(send('POST', `/app-connections/${id}/federations`, federation), 201);
     const trust_bundle_pem = publicPem(await newIssuerKey('k'));
-    const config = { trust_domain: 'a.example', trust_bundle_pem, expected_audience: 'c', allowed_spiffe_ids: ['a'] };
+    const config = {
+      trust_domain: 'a.example',
+      trust_bundle_pem,
+      expected_audience: 'coffer',
+      allowed_spiffe_ids: ['a'],
+    };
     const method = { app_connection_id: id, type: 'spiffe', name: 'm', config };
     await ok(send('POST', '/workload-identity/methods', method), 201);
     const { connection_no } = await service.app.kernel.database.read

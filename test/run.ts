@@ -12,9 +12,20 @@ import { BUNDLE_VARIABLE } from './support/bundled.ts';
 import { POSTGRES_VARIABLE, startQuickPostgres } from './support/postgres.ts';
 import { prepareDatabases } from './support/prepared-databases.ts';
 
+/** The variables that pass an option on to the tests. */
+const VARIABLES = {
+  seed: ['CRASH_SEED', 'FUZZ_SEED', 'HISTORIES_SEED', 'SCHEMATHESIS_SEED'],
+  seconds: ['FUZZ_SECONDS', 'HISTORIES_SECONDS'],
+  rounds: ['FUZZ_ROUNDS'],
+  requests: ['FUZZ_REQUESTS'],
+  kills: ['CRASH_KILLS'],
+  examples: ['SCHEMATHESIS_EXAMPLES'],
+} as const;
+
 /**
  * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
- * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds` or `--rounds` for the fuzzer, `--examples` for schemathesis.
+ * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds`, `--rounds` or `--requests` for the fuzzer, `--kills` for crashes,
+ * `--examples` for schemathesis.
  * Tests that start processes get one each; others share one with some.
  */
 const { values: options, positionals } = parseArgs({
@@ -26,28 +37,30 @@ const { values: options, positionals } = parseArgs({
     fuzz: { type: 'boolean' },
     schemathesis: { type: 'boolean' },
     siem: { type: 'boolean' },
+    interoperability: { type: 'boolean' },
     cluster: { type: 'boolean' },
     regions: { type: 'boolean' },
     operate: { type: 'boolean' },
     ha: { type: 'boolean' },
+    histories: { type: 'boolean' },
     deploy: { type: 'boolean' },
     console: { type: 'boolean' },
     walks: { type: 'boolean' },
+    turns: { type: 'boolean' },
     seed: { type: 'string' },
-    seconds: { type: 'string', default: '120' },
+    seconds: { type: 'string' },
     rounds: { type: 'string' },
+    requests: { type: 'string' },
+    kills: { type: 'string' },
     examples: { type: 'string' },
   },
 });
 const suite = SUITES.find(({ name }) => options[name] === true) ?? WHOLE_SUITE;
 Object.assign(process.env, suite.env);
-if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
-if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = options.rounds;
-if (options.seed !== undefined) {
-  process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
-  process.env['COFFER_TEST_SCHEMATHESIS_SEED'] = options.seed;
+for (const [option, variables] of Object.entries(VARIABLES)) {
+  const value = options[option as keyof typeof VARIABLES];
+  if (value !== undefined) for (const variable of variables) process.env[`COFFER_TEST_${variable}`] = value;
 }
-if (options.examples !== undefined) process.env['COFFER_TEST_SCHEMATHESIS_EXAMPLES'] = options.examples;
 
 /**
  * Which files share a process. Loading the service takes longer than most of them run, and code that has run is faster, so only those have one to
@@ -86,7 +99,7 @@ async function bundled(processes: readonly string[][]): Promise<Map<string, stri
   );
 }
 
-/** Where files are kept in memory, if there is much room. Most tests only kill processes, which lose nothing there, and never wait for a disk. */
+/** Where files are in memory, if there is much room. Most tests only kill processes, which lose nothing there, and never wait for a disk. */
 function memoryFolder(): string {
   const folder = '/dev/shm';
   try {
@@ -107,6 +120,14 @@ const NEEDS_ITS_OWN =
 const SERVICE_FILES = 5;
 const UNIT_FILES = 8;
 const SLOWEST_SHOWN = 30;
+/** On a busy machine. A run that an option makes longer may take this much more than a file of its suite usually does. */
+const KILL_MINUTES_MAX = 0.5;
+const REQUESTS_A_MINUTE_MIN = 300;
+const MINUTES_MAX =
+  suite.fileMinutes +
+  Number(options.kills ?? 0) * KILL_MINUTES_MAX +
+  Number(options.requests ?? 0) / REQUESTS_A_MINUTE_MIN +
+  Number(options.seconds ?? 0) / 10;
 const FILES = ['server', 'client', 'cli', 'agent', 'test', 'bench', 'evaluate'].map(
   (folder) => `${folder}/**/*.test.ts`,
 );
@@ -146,7 +167,7 @@ const stream = run({
   files: [...sources.keys()],
   execArgv,
   concurrency: availableParallelism() + 2,
-  timeout: suite.fileMinutes * 60_000,
+  timeout: MINUTES_MAX * 60_000,
 });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
 const announced = new Map<string, number>();

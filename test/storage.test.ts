@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { CofferError } from '../server/src/kernel/platform/errors.ts';
-import { StartError } from '../server/src/kernel/storage/data-folder.ts';
+import { StartError } from '../server/src/kernel/base/data-folder.ts';
+import { CofferError } from '../server/src/kernel/base/errors.ts';
 import { type Database, type Tx, UniqueViolation } from '../server/src/kernel/storage/database.ts';
 import { Epochs, raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
 import {
@@ -107,10 +107,10 @@ onBothDatabases('storage', (kind) => {
 
     await db.transaction((tx) => insert(tx, tenant('taken')).then(() => undefined));
     const lost = tenant('lost with what was sent');
-    const rolledBack: string[] = [];
+    const ended: string[] = [];
     const failing = (after: (tx: Tx) => Promise<unknown>) =>
       db.transaction(async (tx) => {
-        tx.onRollback.push(() => rolledBack.push(lost.name));
+        tx.onEnd.push((outcome) => ended.push(outcome));
         await insert(tx, lost);
         rename(tx, 'taken');
         await after(tx);
@@ -125,7 +125,9 @@ onBothDatabases('storage', (kind) => {
       UniqueViolation,
       'at the next statement',
     );
-    assert.deepEqual(rolledBack, [lost.name, lost.name]);
+    assert.deepEqual(ended, ['rolled back', 'rolled back']);
+    await db.transaction(async (tx) => void tx.onEnd.push((outcome) => ended.push(outcome)));
+    assert.equal(ended.at(-1), 'committed');
     const all = await names();
     assert.ok(all.includes('sent last') && !all.includes(lost.name));
   });
@@ -140,11 +142,11 @@ onBothDatabases('storage', (kind) => {
   });
 
   test('a transaction kept beyond its end is dead', async () => {
-    let kept: Tx | undefined;
+    let leaked: Tx | undefined;
     await db.transaction(async (tx) => {
-      kept = tx;
+      leaked = tx;
     });
-    await assert.rejects(insert(kept as Tx, tenant('after the end')), /has ended/);
+    await assert.rejects(insert(leaked as Tx, tenant('after the end')), /has ended/);
   });
 
   test('read, decide, write under a lock loses no update, however many do it at once', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { TableMetadata } from 'kysely';
 import { type Database, UniqueViolation } from '../server/src/kernel/storage/database.ts';
+import { SCHEMA_VERSION } from '../server/src/kernel/storage/schema-version.ts';
 import { openDatabase } from './support/database.ts';
 import { behindItsBack } from './support/rows.ts';
 import { DATABASES } from './support/service.ts';
@@ -69,8 +70,12 @@ function distinctRowOf(table: TableMetadata, n: number): Row {
   );
 }
 
-function fill(table: TableMetadata, valueFor: (kind: Kind) => Row[string] | undefined): Row {
-  return Object.fromEntries(table.columns.map(({ name, dataType }) => [name, valueFor(kindOf(dataType)) ?? null]));
+/** Columns whose values a constraint limits: segments of older releases are refused. */
+const LIMITED: Record<string, Row> = { audit_segments: { schema_version: SCHEMA_VERSION } };
+
+function fill({ name: table, columns }: TableMetadata, valueFor: (kind: Kind) => Row[string] | undefined): Row {
+  const values = columns.map(({ name, dataType }) => [name, valueFor(kindOf(dataType)) ?? null]);
+  return { ...Object.fromEntries(values), ...LIMITED[table] };
 }
 
 const plain = (row: Row) =>
@@ -112,7 +117,11 @@ describe('every table, on each database', () => {
     await each(async (database, table, kind) => {
       const rows = [...Array(TEXTS.length).keys()].map((n) => rowOf(table, n));
       const nullable = table.columns.filter(({ isNullable }) => isNullable).map(({ name }) => name);
-      const empty = { ...rowOf(table, 100), ...Object.fromEntries(nullable.map((name) => [name, null])) };
+      const empty = {
+        ...rowOf(table, 100),
+        ...Object.fromEntries(nullable.map((name) => [name, null])),
+        ...LIMITED[table.name],
+      };
       for (const row of [...rows, empty]) {
         const [found] = await rolledBack(database, async (db) => {
           await db.deleteFrom(table.name).execute();
@@ -131,7 +140,9 @@ describe('every table, on each database', () => {
         for (let i = 0; i < 2; i++) await db.insertInto(table.name).values(rowOf(table, 1)).execute();
         return [];
       });
-      await assert.rejects(twice, UniqueViolation, `${table.name} on ${kind}`);
+      // The key of a segment is given to a tombstone instead, and its caller may try again.
+      const isTombstoned = table.name === 'audit_segments' && kind === 'postgres';
+      await assert.rejects(twice, isTombstoned ? { code: 'UNAVAILABLE' } : UniqueViolation, `${table.name} on ${kind}`);
     });
   });
 

@@ -40,10 +40,14 @@ const LONG = [
   'test/faults/',
   'test/schemathesis/',
   'test/siem/',
+  'test/interoperability/',
   'test/cluster/',
   'test/regions/',
   'test/ha/',
   'test/operate/',
+  'test/attacks/worst-input.test',
+  'test/histories/nodes.test',
+  'test/histories/regions.test',
   'test/deploy/',
   // Of the console, `npm test` has what crosses pages: sessions, attacks, roles, budgets, secrets, sign-on and passkeys.
   ...[
@@ -108,13 +112,16 @@ export const SUITES: readonly (Suite & {
     | 'fuzz'
     | 'schemathesis'
     | 'siem'
+    | 'interoperability'
     | 'cluster'
     | 'regions'
     | 'ha'
+    | 'histories'
     | 'operate'
     | 'deploy'
     | 'console'
-    | 'walks';
+    | 'walks'
+    | 'turns';
 })[] = [
   {
     name: 'quick',
@@ -127,7 +134,7 @@ export const SUITES: readonly (Suite & {
   {
     name: 'crash',
     has: isAmong(['test/faults/crash.test']),
-    env: { COFFER_TEST_CRASH_KILLS: '50' },
+    env: { COFFER_TEST_CRASH_KILLS: '100' },
     fileMinutes: 10,
     needsPostgres: true,
     isOnDisk: true,
@@ -143,12 +150,21 @@ export const SUITES: readonly (Suite & {
   {
     name: 'fuzz',
     has: isAmong(['test/fuzz/fuzz.test']),
-    env: {},
+    env: { COFFER_TEST_FUZZ_SECONDS: '120' },
     fileMinutes: 60,
     needsPostgres: true,
     isOnDisk: false,
   },
   { name: 'siem', has: isAmong(['test/siem/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
+  {
+    name: 'interoperability',
+    has: isAmong(['test/interoperability/', 'test/certificate-clients.test', 'test/generated-clients.test']),
+    env: {},
+    // A client in Rust takes ten minutes to compile on a busy machine.
+    fileMinutes: 60,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
   {
     name: 'schemathesis',
     has: isAmong(['test/schemathesis/']),
@@ -160,6 +176,14 @@ export const SUITES: readonly (Suite & {
   { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
   { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
   {
+    name: 'histories',
+    has: isAmong(['test/histories/']),
+    env: { COFFER_TEST_HISTORIES_SECONDS: '90' },
+    fileMinutes: 15,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  {
     name: 'operate',
     has: isAmong(['test/operate/', ...DRILLS]),
     env: {},
@@ -169,8 +193,16 @@ export const SUITES: readonly (Suite & {
   },
   {
     name: 'walks',
-    has: (file) => isAmong(['test/isolation/', 'test/matrix/'])(file) && !isAmong(SLOW)(file),
+    has: (file) => isAmong(['test/isolation/', 'test/matrix/', 'server/src/features/'])(file) && !isAmong(SLOW)(file),
     env: { COFFER_TEST_BOTH: '1' },
+    fileMinutes: 30,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  {
+    name: 'turns',
+    has: isAmong(['test/attacks/worst-input.test', 'test/attacks/long-turn.test']),
+    env: {},
     fileMinutes: 30,
     needsPostgres: true,
     isOnDisk: false,

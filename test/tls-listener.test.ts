@@ -15,13 +15,16 @@ import { Certificates, OwnIdentity, type Prepared } from '../server/src/features
 import { hostOf } from '../server/src/features/certificates/names.ts';
 import { serverNames } from '../server/src/features/certificates/own-identity.ts';
 import { SERVER_AUTH } from '../server/src/features/certificates/x509.ts';
-import { createHttpServer, type HttpServer } from '../server/src/kernel/http/server.ts';
+import { DAY_MS } from '../server/src/kernel/base/clock.ts';
+import { endpoint, NONE } from '../server/src/kernel/endpoint/declaration.ts';
+import { HttpServer } from '../server/src/kernel/http/server.ts';
 import { CurrentIdentity } from '../server/src/kernel/http/tls-identity.ts';
-import { DAY_MS } from '../server/src/kernel/platform/clock.ts';
-import { loadConfig } from '../server/src/kernel/platform/config.ts';
+import { Metrics } from '../server/src/kernel/observability/metrics.ts';
 import { bind } from '../server/src/kernel/request/binding.ts';
-import { endpoint, NONE } from '../server/src/kernel/request/declaration.ts';
-import { makeReady, type Pipeline } from '../server/src/kernel/request/pipeline.ts';
+import type { Kernel } from '../server/src/kernel/request/kernel.ts';
+import type { Pipeline } from '../server/src/kernel/request/pipeline.ts';
+import { makeReady } from '../server/src/kernel/request/ready-endpoint.ts';
+import { loadConfig } from '../server/src/settings/config.ts';
 import { newDataDir, runService, spawnService, stopService } from './support/process.ts';
 import { asTheService } from './support/rows.ts';
 import { type Service, startService } from './support/service.ts';
@@ -79,6 +82,9 @@ interface Witness {
   close(): Promise<void>;
 }
 
+/** The kernel for another HTTP server beside the one of the service, whose metrics have each name once. */
+const besides = (kernel: Kernel): Kernel => ({ ...kernel, metrics: new Metrics() });
+
 async function startWitness(env: Record<string, string> = {}): Promise<Witness> {
   const service = await startService('sqlite', { env });
   const { kernel } = service.app;
@@ -106,7 +112,7 @@ async function startWitness(env: Record<string, string> = {}): Promise<Witness> 
       JSON.stringify,
     ),
   ];
-  const server: HttpServer = createHttpServer(kernel, endpoints, { answer } as unknown as Pipeline, identity);
+  const server = new HttpServer(besides(kernel), endpoints, { answer } as unknown as Pipeline, identity);
   const { port, tlsPort } = await server.listen();
   witness.url = `http://127.0.0.1:${port}`;
   witness.tlsUrl = `https://127.0.0.1:${tlsPort}`;
@@ -169,7 +175,7 @@ describe('the TLS port', () => {
     const { port } = new URL(witness.tlsUrl);
     const all = ['s_client', '-connect', `127.0.0.1:${port}`, '-CAfile', ca, '-verify_return_error', ...args];
     const going = run('openssl', all, { encoding: 'utf8', timeout: 60_000 });
-    going.child.stdin?.end('GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    going.child.stdin?.end('GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     return going.then(
       ({ stdout, stderr }) => stdout + stderr,
       (error: { stdout: string; stderr: string }) => `FAILED ${error.stdout}${error.stderr}`,
@@ -399,21 +405,21 @@ describe('the TLS port', () => {
     const open = () => connectTls({ port: Number(port), host: '127.0.0.1', ca: readFileSync(ca) });
     assert.match(await exchange(open(), 'NONSENSE\r\n\r\n'), /^HTTP\/1\.1 400 /);
     assert.match(
-      await exchange(open(), `GET /who HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`),
+      await exchange(open(), `GET /who HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`),
       /^HTTP\/1\.1 431 /,
     );
     assert.match(
-      await exchange(open(), 'GET /who HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n'),
+      await exchange(open(), 'GET /who HTTP/1.1\r\nHost: localhost\r\nExpect: miracles\r\nConnection: close\r\n\r\n'),
       /^HTTP\/1\.1 400 /,
     );
     assert.match(
-      await exchange(open(), 'GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+      await exchange(open(), 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
       /^HTTP\/1\.1 404 /,
     );
 
     // Neither plain HTTP nor silence instead of a handshake is waited for.
     const plain = connect(Number(port), '127.0.0.1');
-    plain.end('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    plain.end('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await once(plain.resume(), 'close');
     const [mute, shy] = [connect(Number(port), '127.0.0.1'), open()];
     mute.on('error', () => {});
@@ -568,8 +574,8 @@ describe('starting and stopping', () => {
     const { port } = blocker.address() as { port: number };
     const { kernel } = service.app;
     const identity = await CurrentIdentity.open(new OwnIdentity(kernel, new Certificates(kernel)), kernel.log);
-    const blocked = { ...kernel, config: { ...kernel.config, tlsPort: { port, isChosen: false } } };
-    const server = createHttpServer(blocked, [], {} as Pipeline, identity);
+    const blocked = { ...besides(kernel), config: { ...kernel.config, tlsPort: { port, isChosen: false } } };
+    const server = new HttpServer(blocked, [], {} as Pipeline, identity);
     assert.equal((await server.listen()).tlsPort, null);
     assert.ok(service.logs.some((line) => line.includes('the default port for TLS is in use')));
     await server.close();
@@ -636,7 +642,7 @@ describe('starting and stopping', () => {
 
 async function exchange(
   socket: TLSSocket,
-  text = 'GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+  text = 'GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
 ): Promise<string> {
   let answer = '';
   socket.setEncoding('utf8').on('data', (piece) => {

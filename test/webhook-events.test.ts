@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DAY_MS, MINUTE_MS } from '../server/src/kernel/platform/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../server/src/kernel/base/clock.ts';
 import { addConnection } from './support/machines.ts';
 import { addColleague, addTenant, approve, ok, type Tenant, uniqueName } from './support/people.ts';
 import { freePort } from './support/postgres.ts';
@@ -169,7 +169,7 @@ onBothDatabases('events', (database) => {
     const rejected = await nextOf('approval.decided', () => ok(call('POST', `/approvals/${second}/reject`, {}, token)));
     assert.deepEqual([rejected.approval.id, rejected.approval.status], [second, 'rejected']);
 
-    // Two requests for the same name: when the second is approved, the name is taken.
+    // Two requests for the same name: when the second is approved, the name is in use.
     const body = { name: uniqueName('siem'), type: 'syslog', endpoint: 'tls://x.example:6514' };
     const other = { ...body, endpoint: 'tls://y.example:6514' };
     const [first, late] = [

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { emit } from '../server/src/features/webhooks/index.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/base/clock.ts';
 import { addTenant, ok, refused, type Tenant } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver, withoutWaitingFor } from './support/siem-receivers.ts';

@@ -91,7 +91,7 @@ export class CofferClient {
     });
     const { cv_jwt, expires_at } = parsedLogin(accepted(answer, {}));
     const remainingMs = (Date.parse(expires_at) || 0) - Date.now();
-    // Half of the time is left to those who are late; a clock that is wrong makes it log in more often, and never less.
+    // Half of the time is left for a late renewal; a clock that is wrong makes it log in more often, and never less.
     return { token: cv_jwt, renewAtMs: performance.now() + Math.min(remainingMs / 2, SESSION_MS_MAX) };
   }
 }
@@ -124,7 +124,7 @@ function readToken(file: string, setting: string): string {
   return token;
 }
 
-/** Only the code is taken from a refusal: its text may quote what was sent. */
+/** Only the code of a refusal is used: its text may quote what was sent. */
 function codeOf({ body }: Answer): string {
   try {
     const code = (JSON.parse(body.toString('utf8')) as { error?: { code?: unknown } }).error?.code;

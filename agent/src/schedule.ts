@@ -14,7 +14,7 @@ export function nextScanSeconds(intervalSeconds: number, random: Random): number
   return intervalSeconds * (1 - JITTER + 2 * JITTER * random());
 }
 
-/** Doubles with each failure up to the interval; a random half of it keeps hosts from returning together. Never sooner than the service asked for. */
+/** Doubles with each failure up to the interval; a random half of it keeps hosts from returning together. Never sooner than the service demands. */
 export function retrySeconds(
   failures: number,
   intervalSeconds: number,

@@ -2,12 +2,13 @@ import { type Coffer, CofferError } from '../../client/src/index.ts';
 import type { ChildEnvironment } from './child.ts';
 import { CommandError } from './failure.ts';
 import { note } from './output.ts';
-import { readVariables, type Selection } from './selection.ts';
+import { readNamed, type Selection } from './selection.ts';
 import type { Settings } from './settings.ts';
 import { refuseLoading, type Variables } from './variables.ts';
 
 export interface EnvironmentOptions {
   only?: string[];
+  all?: boolean;
   clean?: boolean;
   preserve?: boolean;
   offline?: boolean;
@@ -15,7 +16,7 @@ export interface EnvironmentOptions {
 }
 
 /** What a program needs from its surroundings even with `--clean`. */
-const KEPT = ['PATH', 'HOME', 'TERM', 'LANG', 'TZ', 'USER', 'SHELL', 'SystemRoot'];
+const PASSED_ON = ['PATH', 'HOME', 'TERM', 'LANG', 'TZ', 'USER', 'SHELL', 'SystemRoot'];
 /** Credentials of the command line: the command has its secrets, and does not need the key to all of them. */
 const OWN = /^COFFER_(TOKEN|CLIENT_SECRET|ID_TOKEN|CLIENT_ID|CERT|KEY|WORKLOAD_\w+|CONNECTION)(_FILE)?$/;
 const REFERENCE = 'coffer://';
@@ -29,15 +30,24 @@ export async function environmentFor(
 ): Promise<ChildEnvironment> {
   const own = await resolved(coffer, surroundings(options.clean === true));
   if (selection === null) return own;
-  const secrets = await withOfflineCopy(settings, selection, options, async () =>
-    readVariables(coffer, selection, options.only),
-  );
+  const secrets = await withOfflineCopy(settings, selection, options, async () => {
+    const { variables, leftOut } = await readNamed(coffer, settings, selection, options);
+    if (leftOut.length > 0) note(leftOutNote(leftOut));
+    return variables;
+  });
   return joined(own, secrets, options);
 }
 
+const SHOWN_MAX = 5;
+
+function leftOutNote(names: readonly string[]): string {
+  const more = names.length > SHOWN_MAX ? ` and ${names.length - SHOWN_MAX} more` : '';
+  return `Left out ${names.slice(0, SHOWN_MAX).join(', ')}${more}: the project does not name them. Add them to variables in .coffer.yaml, or give --only or --all.`;
+}
+
 /**
- * Secrets win over what is already set, unless told otherwise. Whoever may write a secret must not thereby be able to run code: names that change how
- * a program is loaded are taken only if they were asked for by name.
+ * Secrets win over what is already set, unless told otherwise. Names that are known to change how a program is loaded are accepted only if the command
+ * names them exactly.
  */
 export function joined(
   own: ChildEnvironment,
@@ -60,7 +70,7 @@ export function joined(
 
 export function surroundings(isClean: boolean): ChildEnvironment {
   const all = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return Object.fromEntries(all.filter(([name]) => (isClean ? KEPT.includes(name) : !OWN.test(name))));
+  return Object.fromEntries(all.filter(([name]) => (isClean ? PASSED_ON.includes(name) : !OWN.test(name))));
 }
 
 async function resolved(coffer: Coffer, environment: ChildEnvironment): Promise<ChildEnvironment> {
@@ -73,18 +83,19 @@ async function resolved(coffer: Coffer, environment: ChildEnvironment): Promise<
   return Object.fromEntries(entries);
 }
 
-/** With `--offline`, what was read is kept, encrypted, and used when the service cannot be reached. */
+/** With `--offline`, what was read is stored, encrypted, and used when the service cannot be reached. */
 async function withOfflineCopy(
   settings: Settings,
   selection: Selection,
-  { offline, offlineHours = '24', only }: EnvironmentOptions,
+  { offline, offlineHours = '24', only, all }: EnvironmentOptions,
   read: () => Promise<Variables>,
 ): Promise<Variables> {
   if (offline !== true) return read();
   const hours = Number(offlineHours);
   if (!(hours > 0 && hours <= 24 * 30)) throw new CommandError('--offline-hours must be a number from 1 to 720.');
   const { OfflineCopy } = await import('./offline-copy.ts');
-  const copy = new OfflineCopy(settings, selection, only);
+  // Another choice of variables is another copy.
+  const copy = new OfflineCopy(settings, selection, only ?? (all === true ? undefined : settings.project.variables));
   try {
     const variables = await read();
     copy.write(variables);
@@ -92,12 +103,12 @@ async function withOfflineCopy(
   } catch (error) {
     const isUnreachable =
       error instanceof CofferError && (error.status === 0 || error.status >= 500) && error.code !== 'INVALID_ARGUMENT';
-    // Whoever is refused has no right to the copy either.
+    // A refused caller has no right to the copy either.
     if (error instanceof CofferError && [401, 403, 404].includes(error.status)) copy.remove();
     if (!isUnreachable) throw error;
-    const kept = copy.read(hours);
-    if (kept === null) throw error;
-    note(`The service cannot be reached: using the secrets of ${kept.readAt}.`);
-    return kept.variables;
+    const cached = copy.read(hours);
+    if (cached === null) throw error;
+    note(`The service cannot be reached: using the secrets of ${cached.readAt}.`);
+    return cached.variables;
   }
 }

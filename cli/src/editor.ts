@@ -18,7 +18,7 @@ export async function edited(text: string, name: string): Promise<string | null>
   const [program = 'vi', ...args] = command.split(' ').filter((part) => part !== '');
   const folder = mkdtempSync(join(memoryFolder(), 'coffer-edit-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  // A signal ends this process without its last words.
+  // A signal ends this process without its last message.
   const end = (signal: NodeJS.Signals) => {
     remove();
     process.exit(128 + (constants.signals[signal] ?? 0));
@@ -29,7 +29,7 @@ export async function edited(text: string, name: string): Promise<string | null>
     writeFileSync(file, text, { mode: 0o600 });
     await editedBy(program, [...quietOptions(program), ...args, file]);
     const now = readFileSync(file, 'utf8');
-    // Editors end the last line; whoever did not have a line break there did not mean to add one.
+    // Editors end the last line; a value without a line break there must not get one.
     const value = !text.endsWith('\n') && now.endsWith('\n') ? now.slice(0, -1) : now;
     return value === text ? null : value;
   } finally {

@@ -69,6 +69,19 @@ test('JSON and YAML are read back as they were', () => {
   );
 });
 
+test('a Secret for Kubernetes keeps empty values and those that YAML would read as numbers', () => {
+  const values = new Map([
+    ['EMPTY', ''],
+    ['NUMBER', 'd7'],
+    ['TEXT', 'x'],
+  ]);
+  const written = formatted(values, 'k8s', 'shop');
+  // In quotes JSON and YAML read the same text.
+  const data = written.slice(written.indexOf('\ndata:\n') + '\ndata:\n'.length).trimEnd();
+  const read = JSON.parse(`{${data.split('\n').join(',')}}`);
+  assert.deepEqual(read, { EMPTY: '', NUMBER: 'ZDc=', TEXT: 'eA==' });
+});
+
 test('a name that a shell would run, or keeps for itself, is refused', () => {
   for (const name of ['A;rm -rf', 'A B', '1A', 'A-B', '$(x)', 'UID', '']) {
     assert.throws(() => formatted(new Map([[name, 'x']]), 'shell', ''), CommandError, name);

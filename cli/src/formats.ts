@@ -48,7 +48,7 @@ function dotenvQuoted(name: string, value: string): string {
   );
 }
 
-/** A text of JSON is one of YAML, except for characters that YAML does not print. A name in quotes is never taken for `no` or `null`. */
+/** A text of JSON is one of YAML, except for characters that YAML does not print. A name in quotes never becomes `no` or `null`. */
 function yamlText(text: string): string {
   const isUnprintable = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
   return JSON.stringify(text).replaceAll(
@@ -65,7 +65,8 @@ function oneLine(name: string, value: string): string {
 }
 
 function kubernetesSecret(all: readonly (readonly [string, string])[], name: string): string {
-  const lines = all.map(([key, value]) => `  ${yamlText(key)}: ${Buffer.from(value).toString('base64')}\n`);
+  // Without quotes an empty value would be null, which Kubernetes drops, and some base64 reads as a number.
+  const lines = all.map(([key, value]) => `  ${yamlText(key)}: "${Buffer.from(value).toString('base64')}"\n`);
   return `apiVersion: v1\nkind: Secret\nmetadata:\n  name: ${yamlText(name)}\ntype: Opaque\ndata:\n${lines.join('')}`;
 }
 

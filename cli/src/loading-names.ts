@@ -1,6 +1,6 @@
 /**
- * Names of variables by which a program finds code, settings or helpers to run, or another place to connect to. Whoever may write a secret must not
- * thereby run code where it is read, so a secret becomes one of them only if whoever reads it has asked for this name. No such list is complete: it
+ * Names of variables by which a program finds code, settings or helpers to run, or another place to connect to. Anyone who may write a secret must not
+ * thereby run code where it is read, so a secret becomes one of them only if its reader requested this name. No such list is complete: it
  * has what widespread programs read by themselves. The service and the command line, which share no code, both have this file.
  */
 const LOADING = new RegExp(

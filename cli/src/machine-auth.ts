@@ -48,7 +48,7 @@ export function machineAuth(environment: Environment): { auth: Auth; source: str
   return null;
 }
 
-/** A variable that is set to nothing is a mistake of whoever set it, such as a secret that a pipeline does not have. */
+/** A variable that is set to nothing is a mistake, such as a secret that a pipeline does not have. */
 function valueIn(environment: Environment, name: string): string | undefined {
   if (environment[name] === '') throw new CommandError(`${name} is set, but empty. Set it, or remove it.`);
   return environment[name];

@@ -15,3 +15,9 @@ export function positive(text: string): number {
   if (!(number > 0) || number > 8760) throw new InvalidArgumentError('It must be a number above 0.');
   return number;
 }
+
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return number;
+}

@@ -39,7 +39,7 @@ export function jsonText(value: unknown, indent = 0): string {
 }
 
 /**
- * Values as they are. A terminal obeys control characters, which whoever wrote a value may have meant, so there they are escaped, unless the reader
+ * Values as they are. A terminal obeys control characters, which the author of a value may have placed on purpose, so there they are escaped, unless the reader
  * wants them.
  */
 export function writeValue(text: string, instead: string, isRaw = false): void {
@@ -93,7 +93,7 @@ function padded(text: string, width: number, isNumber: boolean, isLast: boolean)
   return isLast ? cut : cut.padEnd(width);
 }
 
-/** How long ago, or in how long, in the largest unit that fits. */
+/** How long ago, or in how long, in the largest unit that fits, rounded as people do: a moment after "30 days" it is still in 30 days. */
 export function ago(timestamp: string | null | undefined, now: number = Date.now()): string {
   if (timestamp == null) return '';
   const seconds = Math.round((now - Date.parse(timestamp)) / 1000);
@@ -104,11 +104,8 @@ export function ago(timestamp: string | null | undefined, now: number = Date.now
 }
 
 function inUnit(seconds: number): [number, string] {
-  for (const [length, unit] of UNITS) if (seconds >= length) return [Math.floor(seconds / length), unit];
-  return [seconds, 'second'];
+  const [minutes, hours] = [Math.round(seconds / 60), Math.round(seconds / 3_600)];
+  if (seconds < 60) return [seconds, 'second'];
+  if (minutes < 60) return [minutes, 'minute'];
+  return hours < 24 ? [hours, 'hour'] : [Math.round(seconds / 86_400), 'day'];
 }
-const UNITS: readonly [number, string][] = [
-  [86_400, 'day'],
-  [3_600, 'hour'],
-  [60, 'minute'],
-];

@@ -45,5 +45,9 @@ test('times are told as people say them', () => {
   assert.equal(ago('2026-11-17T12:00:00Z', now), 'just now');
   assert.equal(ago('2026-11-17T11:59:00Z', now), '1 minute ago');
   assert.equal(ago('2026-11-19T12:30:00Z', now), 'in 2 days');
+  assert.equal(ago('2026-12-17T11:59:30Z', now), 'in 30 days', 'a moment after it was made');
+  assert.equal(ago('2026-11-18T11:40:00Z', now), 'in 1 day');
+  assert.equal(ago('2026-11-17T12:59:50Z', now), 'in 1 hour');
+  assert.equal(ago('2026-11-17T12:00:59Z', now), 'in 59 seconds');
   assert.equal(ago(null, now), '');
 });

@@ -49,7 +49,7 @@ export function readProfiles(): Profiles {
   throw new CommandError(`${file()} is damaged. Move it away and log in again: coffer login`);
 }
 
-/** Only its owner can read the file, and whoever reads it sees the old or the new one. */
+/** Only its owner can read the file, and a reader sees the old or the new one. */
 export function writeProfiles(profiles: Profiles): void {
   mkdirSync(configFolder(), { recursive: true, mode: 0o700 });
   writePrivateFile(file(), `${JSON.stringify(profiles, null, 2)}\n`);

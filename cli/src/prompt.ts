@@ -72,7 +72,7 @@ export async function confirm(question: string): Promise<boolean> {
 export async function askHidden(question: string): Promise<string> {
   refuseWithoutTerminal(question);
   const { stdin, stderr } = process;
-  // The terminal must not show what is typed from the moment somebody is asked.
+  // The terminal must not show what is typed from the moment of the prompt.
   stdin.setRawMode(true);
   stderr.write(inOneLine(question));
   stdin.setEncoding('utf8');

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import type { Coffer } from '../../client/src/index.ts';
+import { type Coffer, collected } from '../../client/src/index.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { collect } from './options.ts';
-import { env, prefixOf, type Settings, vaultOf } from './settings.ts';
-import { type Variables, variablesOf } from './variables.ts';
+import { env, isVaultOfProject, prefixOf, type Settings, vaultOf } from './settings.ts';
+import { withoutTrailingSlashes } from './trailing-slashes.ts';
+import { isNamed, isNamePattern, unmatched, type Variables, variablesOf } from './variables.ts';
 
 /** Which secrets a command works with. */
 export interface SelectionOptions {
@@ -11,6 +12,8 @@ export interface SelectionOptions {
   env?: string;
   prefix?: string;
   only?: string[];
+  keepNames?: boolean;
+  all?: boolean;
 }
 
 export function addSelectionOptions(command: Command): Command {
@@ -18,11 +21,21 @@ export function addSelectionOptions(command: Command): Command {
     .option('--vault <name>', 'all secrets of this vault that you may read (COFFER_VAULT)')
     .option('--env <name>', 'what this composed environment has, inherited secrets included')
     .option('--prefix <path>', 'only secrets of the vault below this path; it is left out of the names')
-    .option('--only <names>', 'only these variables, with commas between them; each must be there', collect);
+    .option(
+      '--only <names>',
+      'only these variables, with commas between them, or beginnings such as DB_*; each must be there',
+      collect,
+    )
+    .option('--keep-names', 'leave small letters in the names of variables, as the secrets have them');
+}
+
+/** For commands whose environment is filled. */
+export function addAllOption(command: Command): Command {
+  return command.option('--all', 'every variable of the vault: anyone who may write a secret chooses its name');
 }
 
 /** What was chosen: an environment, or a vault with a prefix. */
-export type Selection = { environment: string } | { vault: string; prefix: string };
+export type Selection = { environment: string } | { vault: string; prefix: string; keepsNames: boolean };
 
 /** By options first, then by the environment and the project. */
 export function selectionOf(settings: Settings, options: SelectionOptions): Selection {
@@ -35,7 +48,13 @@ export function selectionOf(settings: Settings, options: SelectionOptions): Sele
   const isVaultNamed = options.vault !== undefined || options.prefix !== undefined || env('COFFER_VAULT') !== undefined;
   if (environment !== undefined && !isVaultNamed) return { environment };
   const vault = vaultOf(settings, options.vault);
-  return { vault, prefix: (options.prefix ?? prefixOf(settings, options)).replace(/\/+$/, '') };
+  const prefix = withoutTrailingSlashes(options.prefix ?? prefixOf(settings, options));
+  return { vault, prefix, keepsNames: keepsNames(settings, options) };
+}
+
+/** Whether names stay as they are, because the command or the project says so. */
+export function keepsNames({ project }: Settings, { keepNames }: { keepNames?: boolean }): boolean {
+  return keepNames === true || project.names === 'keep';
 }
 
 /** A certificate alone opens single secrets by their paths; lists and everything else need the client secret as well. */
@@ -51,27 +70,56 @@ export async function readVariables(
   coffer: Coffer,
   selection: Selection,
   only: readonly string[] | undefined,
-  signal?: AbortSignal,
 ): Promise<Variables> {
-  const call = signal === undefined ? {} : { signal };
+  const wrong = only?.find((one) => !isNamePattern(one));
+  if (wrong !== undefined)
+    throw new CommandError(`"${wrong}" is no name of a variable. Give names, or beginnings: DB_*`);
   const variables =
-    'environment' in selection
-      ? await composed(coffer, selection.environment, only, call)
-      : await ofVault(coffer, selection, call);
+    'environment' in selection ? await composed(coffer, selection.environment, only) : await ofVault(coffer, selection);
   if (only === undefined) return variables;
-  const missing = only.filter((name) => !variables.has(name));
-  if (missing.length > 0) {
-    throw new CommandError(
-      `Missing: ${missing.join(', ')}. There is ${[...variables.keys()].join(', ')}.`,
-      EXIT.notFound,
-    );
-  }
-  return new Map([...variables].filter(([name]) => only.includes(name)));
+  refuseMissing(only, variables);
+  return new Map([...variables].filter(([name]) => isNamed(name, only)));
 }
 
-async function composed(coffer: Coffer, environment: string, only: readonly string[] | undefined, call: object) {
-  const { effective } = await coffer.environments.compose(environment, call);
-  const wanted = Object.entries(effective).filter(([name]) => only === undefined || only.includes(name));
+function refuseMissing(wanted: readonly string[], variables: Variables, where = ''): void {
+  const missing = unmatched(wanted, variables.keys());
+  if (missing.length === 0) return;
+  throw new CommandError(
+    `Missing: ${missing.join(', ')}${where}. There is ${[...variables.keys()].join(', ')}.`,
+    EXIT.notFound,
+  );
+}
+
+/**
+ * The variables that a command is given. Anyone who may write a secret of a vault chooses its name, and there is always a name by which some program
+ * runs code. So a secret of a vault becomes a variable only if the command (`--only`, `--all`) or the project names it. The names of a composed
+ * environment are chosen by the people who bind them, not by writers of secrets.
+ */
+export async function readNamed(
+  coffer: Coffer,
+  { project }: Settings,
+  selection: Selection,
+  options: SelectionOptions,
+): Promise<{ variables: Variables; leftOut: string[] }> {
+  const variables = await readVariables(coffer, selection, options.only);
+  const isChosen = options.only !== undefined || options.all === true || 'environment' in selection;
+  if (isChosen) return { variables, leftOut: [] };
+  const { variables: named } = project;
+  if (named === undefined)
+    throw new CommandError(
+      `Which variables? There is ${[...variables.keys()].join(', ')}. Name those that the command needs: --only NAME,DB_*, or once for the project: coffer init. All of them: --all`,
+    );
+  if (isVaultOfProject(options)) refuseMissing(named, variables, ', which the project names');
+  const isGiven = ([name]: [string, string]) => isNamed(name, named);
+  return {
+    variables: new Map([...variables].filter(isGiven)),
+    leftOut: [...variables].filter((entry) => !isGiven(entry)).map(([name]) => name),
+  };
+}
+
+async function composed(coffer: Coffer, environment: string, only: readonly string[] | undefined) {
+  const { effective } = await coffer.environments.compose(environment);
+  const wanted = Object.entries(effective).filter(([name]) => only === undefined || isNamed(name, only));
   const withheld = wanted.filter(([, { value }]) => value === undefined).map(([name]) => name);
   if (withheld.length > 0) {
     throw new CommandError(
@@ -89,14 +137,14 @@ async function composed(coffer: Coffer, environment: string, only: readonly stri
   return new Map(wanted.map(([name, { value = '' }]) => [name, value]));
 }
 
-async function ofVault(coffer: Coffer, { vault, prefix }: { vault: string; prefix: string }, call: object) {
+async function ofVault(coffer: Coffer, { vault, prefix, keepsNames }: Extract<Selection, { vault: string }>) {
   const below = prefix === '' ? {} : { prefix: `${prefix}/` };
-  const secrets = await coffer.secrets.getAll(vault, { ...call, ...below });
+  const secrets = await coffer.secrets.getAll(vault, below);
   if (secrets.length === 0) {
     const where = prefix === '' ? vault : `${vault}/${prefix}`;
     throw new CommandError(`There is no secret in ${where} that you may read.`, EXIT.notFound);
   }
-  return variablesOf(secrets, prefix);
+  return variablesOf(secrets, prefix, keepsNames);
 }
 
 /** What changes whenever a chosen secret does. It needs no values, so that watching is no reading in the audit log. */
@@ -108,6 +156,6 @@ export async function versionsOf(coffer: Coffer, selection: Selection, signal?: 
   }
   const { vault, prefix } = selection;
   const listing = { ...call, ...(prefix !== '' && { prefix: `${prefix}/` }) };
-  const secrets = await Array.fromAsync(coffer.secrets.list(vault, listing), ({ path, version }) => [path, version]);
+  const secrets = (await collected(coffer.secrets.list(vault, listing))).map(({ path, version }) => [path, version]);
   return JSON.stringify(secrets.toSorted());
 }

@@ -5,8 +5,10 @@ import packageJson from '../package.json' with { type: 'json' };
 import { CommandError, credential, EXIT } from './failure.ts';
 import type { GlobalOptions } from './global-options.ts';
 import { certificateFilesIn, machineAuth } from './machine-auth.ts';
+import { note } from './output.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 import { findProject, type Project } from './project.ts';
+import { withoutTrailingSlashes } from './trailing-slashes.ts';
 
 /** Which service is meant, and who is asking. */
 export interface Settings {
@@ -14,7 +16,7 @@ export interface Settings {
   auth: Auth;
   caFile: string | null;
   project: Project;
-  /** Where the credential comes from, in words. */
+  /** Describes where the credential comes from. */
   source: string;
 }
 
@@ -53,16 +55,26 @@ export function settingsOf(command: Command): Settings {
     return { url, auth: machine.auth, caFile, project, source: machine.source };
   }
   if (profile === null) {
-    const where = wanted === undefined ? '' : ` --url ${wanted}`;
     throw new CommandError(
-      `You are not logged in${wanted === undefined ? '' : ` to ${wanted}`}. Log in: coffer login${where}`,
+      notLoggedIn(wanted, given === undefined && wanted !== undefined ? file : null),
       EXIT.refused,
     );
   }
+  if (given === undefined && chosen === undefined && profile !== profiles[current])
+    note(
+      `${file} names ${wanted}: using the profile of that service, not the current one. To choose yourself: --profile NAME`,
+    );
   if (profile.expires_at !== undefined && Date.parse(profile.expires_at) < Date.now()) {
     throw new CommandError('Your session has ended. Log in again: coffer login', EXIT.refused);
   }
   return { url: profile.url, auth: { token: profile.token }, caFile, project, source: PROFILE };
+}
+
+/** A project file may be somebody else's: where an address comes from is said before anybody logs in there. */
+function notLoggedIn(url: string | undefined, file: string | null): string {
+  if (url === undefined) return 'You are not logged in. Log in: coffer login';
+  if (file === null) return `You are not logged in to ${url}. Log in: coffer login --url ${url}`;
+  return `${file} names ${url}, where you are not logged in. If you trust that file and this address: coffer login --url ${url}. Otherwise name yours: --url or --profile`;
 }
 
 /** The profile that is named, or the one for the service that is meant, or the current one. */
@@ -112,7 +124,11 @@ export function vaultOf(settings: Settings, option: string | undefined): string 
 }
 
 /** The part of the vault that the project uses, where no vault was named: one that is named is meant as a whole. */
-export function prefixOf({ project }: Settings, { vault }: { vault?: string }): string {
-  const isOfProject = vault === undefined && env('COFFER_VAULT') === undefined;
-  return (isOfProject ? (project.prefix ?? '') : '').replace(/\/+$/, '');
+export function prefixOf({ project }: Settings, options: { vault?: string }): string {
+  return withoutTrailingSlashes(isVaultOfProject(options) ? (project.prefix ?? '') : '');
+}
+
+/** Whether no other vault, or part of it, was named. */
+export function isVaultOfProject({ vault, prefix }: { vault?: string; prefix?: string }): boolean {
+  return vault === undefined && prefix === undefined && env('COFFER_VAULT') === undefined;
 }

@@ -8,7 +8,7 @@ export function referencesIn(template: string): string[] {
   return [...new Set([...inBraces, ...(template.replaceAll(IN_BRACES, '').match(REFERENCES_IN_TEXT) ?? [])])];
 }
 
-/** Fills in every reference of a text, each asked for once. A value is never looked at for references of its own. */
+/** Fills in every reference of a text, each requested once. References inside a value are not resolved. */
 export async function rendered(
   template: string,
   resolve: (reference: string) => Promise<string>,

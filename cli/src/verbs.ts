@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 export interface VerbModule {
   register(program: Command): void;
-  /** Words for a failure that only this verb knows. */
+  /** Messages for failures that only this verb knows. */
   explain?(error: unknown): string;
 }
 
@@ -42,12 +42,31 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   env: { summary: 'List and compose environments', load: () => import('./commands/env.ts') },
   approvals: { summary: 'List and decide approvals', load: () => import('./commands/approvals.ts') },
   audit: { summary: 'Show, follow and verify the audit log', load: () => import('./commands/audit.ts') },
-  policies: { summary: 'List policies, and simulate what they allow', load: () => import('./commands/policies.ts') },
+  policies: {
+    summary: 'Write and attach policies, and simulate what they allow',
+    load: () => import('./commands/policies.ts'),
+  },
+  why: { summary: 'Say why you may or may not do something', load: () => import('./commands/why.ts') },
   people: {
-    summary: 'List and invite people, and give them access to a vault',
+    summary: 'Invite people, and give them roles',
     load: () => import('./commands/people.ts'),
   },
+  groups: { summary: 'Put people into groups', load: () => import('./commands/groups.ts') },
+  'sign-on': {
+    summary: 'Let people sign in with your organization’s provider',
+    load: () => import('./commands/sign-on.ts'),
+  },
   connections: { summary: 'Give machines access', load: () => import('./commands/connections.ts') },
+  federations: {
+    summary: 'Let pipelines in without a secret of their own',
+    load: () => import('./commands/federations.ts'),
+  },
+  clusters: { summary: 'Deliver secrets to Kubernetes clusters', load: () => import('./commands/clusters.ts') },
+  keys: { summary: 'Create, rotate and use encryption keys', load: () => import('./commands/keys.ts') },
+  webhooks: { summary: 'Tell other programs what happens', load: () => import('./commands/webhooks.ts') },
+  exporters: { summary: 'Send the audit log to other systems', load: () => import('./commands/exporters.ts') },
+  jobs: { summary: 'Show background jobs, and run one now', load: () => import('./commands/jobs.ts') },
+  sessions: { summary: 'List and end your sessions', load: () => import('./commands/sessions.ts') },
   tokens: { summary: 'List, create and revoke personal access tokens', load: () => import('./commands/tokens.ts') },
   agent: { summary: 'Keep a service supplied with secrets', load: () => import('./commands/agent.ts') },
   completion: {

@@ -18,7 +18,7 @@ export async function runWatched(
   [name = '', ...args]: readonly string[],
 ): Promise<number> {
   const read = () => environmentFor(coffer, settings, selection, options);
-  // Asked for before the values, so that no change between the two is missed.
+  // Requested before the values, so that no change between the two is missed.
   let versions = await versionsOf(coffer, selection);
   let environment = await read();
   for (;;) {

@@ -1,5 +1,5 @@
 import { type CallOptions, type Connection, sleep } from './connection.ts';
-import { pages } from './pages.ts';
+import { collected, pages } from './pages.ts';
 import type { RouteInput, Schemas } from './routes.ts';
 
 export type AuditFilter = Omit<NonNullable<RouteInput<'GET /v1/audit'>['query']>, 'cursor' | 'limit'>;
@@ -26,13 +26,16 @@ export class Audit {
     let last = (await this.list(filter, options).next()).value?.id ?? null;
     for (;;) {
       await sleep(intervalMs, options.signal);
-      const fresh: Schemas['AuditEntry'][] = [];
-      for await (const entry of this.list(filter, options)) {
-        if (entry.id === last) break;
-        fresh.push(entry);
-      }
+      const fresh = await collected(this.#until(last, filter, options));
       last = fresh[0]?.id ?? last;
       yield* fresh.toReversed();
+    }
+  }
+
+  async *#until(id: string | null, filter: AuditFilter, options: CallOptions): AsyncGenerator<Schemas['AuditEntry']> {
+    for await (const entry of this.list(filter, options)) {
+      if (entry.id === id) return;
+      yield entry;
     }
   }
 }

@@ -19,7 +19,7 @@ export interface CofferOptions extends Omit<ConnectionOptions, 'url' | 'auth'> {
   auth?: Auth;
   /** Off unless given. */
   cache?: CacheOptions;
-  /** Remembers the newest versions of zero-knowledge secrets; in memory unless given. */
+  /** Stores the newest versions of zero-knowledge secrets; in memory unless given. */
   zeroKnowledgeVersions?: VersionStore;
 }
 

@@ -125,12 +125,12 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
 
     test('a change without an Idempotency-Key is sent once; with one it is repeated under the same key', async () => {
       const plain = await behaving(cut, done);
-      const asked = { path: { vault: 'v', path: 'a' }, body: { value: 'x' } };
+      const input = { path: { vault: 'v', path: 'a' }, body: { value: 'x' } };
       const route = 'PUT /v1/vaults/{vault}/secrets/{path}';
-      await assert.rejects(coffer(plain.url).call(route, asked), { code: 'NO_ANSWER', status: 0 });
+      await assert.rejects(coffer(plain.url).call(route, input), { code: 'NO_ANSWER', status: 0 });
       assert.equal(plain.heard.length, 1);
       const keyed = await behaving(cut, refuse(409, 'IN_USE', { 'retry-after': '0' }), done);
-      await coffer(keyed.url).call(route, asked, { idempotencyKey: 'k1' });
+      await coffer(keyed.url).call(route, input, { idempotencyKey: 'k1' });
       assert.deepEqual(
         keyed.heard.map(({ headers }) => headers['idempotency-key']),
         ['k1', 'k1', 'k1'],
@@ -217,6 +217,10 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
     test('a list that never ends, or turns in a circle, is told', async () => {
       const { url } = await behaving(answer(200, { vaults: [], next_cursor: 'again' }));
       await assert.rejects(listed(coffer(url)), { code: 'UNEXPECTED_ANSWER' });
+      const around = await behaving(
+        ...Array.from({ length: 20 }, (_, i) => answer(200, { vaults: [], next_cursor: 'abc'[i % 3] })),
+      );
+      await assert.rejects(listed(coffer(around.url)), { code: 'UNEXPECTED_ANSWER' });
       const endless = await behaving(answer(200, { vaults: [] }));
       await listed(coffer(endless.url));
       assert.equal(endless.heard.length, 1);
@@ -256,10 +260,10 @@ describe('logins', () => {
       login('t2', 3600),
       page,
     );
-    let asked = 0;
+    let input = 0;
     const client = new Coffer({
       url,
-      auth: { workload: { methodId: 7, credential: () => ({ k8s_token: `k8s ${++asked}` }) } },
+      auth: { workload: { methodId: 7, credential: () => ({ k8s_token: `k8s ${++input}` }) } },
     });
     for (let i = 0; i < 3; i++) for await (const _ of client.vaults.list());
     assert.deepEqual(

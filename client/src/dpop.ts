@@ -37,7 +37,7 @@ export class DpopProver {
     this.#key = key;
   }
 
-  /** The nonce that the service asked for. Returns whether it is another one than before, so that trying again makes sense. */
+  /** Stores the nonce that the service demands. Returns whether it is a new one, so that a repetition makes sense. */
   noted(nonce: string | null): boolean {
     const isNew = nonce !== null && nonce !== this.#nonce;
     if (isNew) this.#nonce = nonce;

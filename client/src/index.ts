@@ -4,6 +4,7 @@ export { Coffer, type CofferOptions } from './coffer.ts';
 export type { CallOptions, ConnectionOptions } from './connection.ts';
 export { type DpopKey, dpopThumbprint, generateDpopKey } from './dpop.ts';
 export { CofferError, type CofferErrorCode, type LocalCode, type RefusalCode } from './errors.ts';
+export { CursorCheck, collected, type PagedRoute } from './pages.ts';
 export { type CacheOptions, ReadCache } from './read-cache.ts';
 export { parseReference, REFERENCES_IN_TEXT, type Reference, valueAt } from './reference.ts';
 export { baseOf } from './regions.ts';

@@ -27,6 +27,9 @@ export interface Routes {
   'DELETE /auth/sso/providers/{name}/scim-tokens/{token_id}': operations['revokeScimToken'];
   'GET /scim/v2/Users': operations['listScimUsers'];
   'POST /scim/v2/Users': operations['createScimUser'];
+  'POST /scim/v2/.search': operations['searchScim'];
+  'POST /scim/v2/Users/.search': operations['searchScimUsers'];
+  'POST /scim/v2/Groups/.search': operations['searchScimGroups'];
   'GET /scim/v2/Users/{user_id}': operations['readScimUser'];
   'PUT /scim/v2/Users/{user_id}': operations['replaceScimUser'];
   'PATCH /scim/v2/Users/{user_id}': operations['updateScimUser'];
@@ -48,6 +51,7 @@ export interface Routes {
   'POST /auth/step-up/options': operations['stepUpOptions'];
   'POST /auth/step-up': operations['stepUp'];
   'GET /auth/sessions': operations['listSessions'];
+  'DELETE /auth/sessions': operations['endSessions'];
   'DELETE /auth/sessions/{session_id}': operations['endSession'];
   'POST /auth/read-invite': operations['readInvite'];
   'POST /auth/accept-invite': operations['acceptInvite'];
@@ -94,10 +98,12 @@ export interface Routes {
   'GET /v1/policies/{name}': operations['readPolicy'];
   'PUT /v1/policies/{name}': operations['updatePolicy'];
   'DELETE /v1/policies/{name}': operations['deletePolicy'];
+  'GET /v1/policies/{name}/versions': operations['listPolicyVersions'];
   'POST /v1/policies/{name}/attach': operations['attachPolicy'];
   'POST /v1/policies/{name}/detach': operations['detachPolicy'];
   'POST /v1/policies/simulate': operations['simulatePolicy'];
   'POST /v1/policies/who-can': operations['whoCan'];
+  'POST /v1/policies/explain': operations['explainAccess'];
   'GET /v1/vaults': operations['listVaults'];
   'POST /v1/vaults': operations['createVault'];
   'GET /v1/vaults/{vault}': operations['readVault'];
@@ -272,6 +278,8 @@ export interface Routes {
   'GET /health/ready': operations['ready'];
   'GET /metrics': operations['metrics'];
   'GET /admin/nodes': operations['listNodes'];
+  'GET /admin/jobs': operations['listJobs'];
+  'POST /admin/jobs/{job}/run': operations['runJob'];
   'GET /': operations['getConsole'];
   'GET /console/script/{file}': operations['getConsoleScript'];
   'GET /console/style/{file}': operations['getConsoleStyle'];
@@ -309,6 +317,15 @@ export interface components {
             expires_at: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description An id that starts with tenant_. */
+            tenant_id: string;
+        };
+        /** @description The right that somebody needs who is to change the refusal. */
+        AccessRemedy: {
+            /** @description members:add, policies:attach or policies:update. */
+            action: string;
+            /** @description What they need it on. */
+            resource: string;
         };
         /** @description The request body of `acknowledgeAnomaly`. */
         AcknowledgeAnomalyInput: {
@@ -352,7 +369,10 @@ export interface components {
             type: string;
             /** @description The value. */
             value: string;
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
         };
         /** @description A principal that is allowed an action on a resource. */
@@ -388,7 +408,10 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             last_seen_at: string;
-            /** @description How many scans found it. */
+            /**
+             * Format: int64
+             * @description How many scans found it.
+             */
             occurrences: number;
             /** @description What is usual or allowed, such as `reads_per_hour_p95`. */
             baseline: {
@@ -419,7 +442,10 @@ export interface components {
             mean: number;
             /** @description The 95th percentile. */
             p95: number;
-            /** @description How many hours or days it is computed from. */
+            /**
+             * Format: int64
+             * @description How many hours or days it is computed from.
+             */
             samples: number;
         };
         /** @description What one model said about the reads of secrets. */
@@ -429,11 +455,20 @@ export interface components {
              * @enum {string}
              */
             model: "v1" | "v2" | "forest";
-            /** @description How often it would raise an anomaly. */
+            /**
+             * Format: int64
+             * @description How often it would raise an anomaly.
+             */
             raised: number;
-            /** @description Of these, how often no other model would. */
+            /**
+             * Format: int64
+             * @description Of these, how often no other model would.
+             */
             alone: number;
-            /** @description Of these, how often somebody dismissed the anomaly as a false alarm. */
+            /**
+             * Format: int64
+             * @description Of these, how often somebody dismissed the anomaly as a false alarm.
+             */
             dismissed: number;
         };
         /**
@@ -452,7 +487,10 @@ export interface components {
         AnomalyType: "stale_rotation" | "unusual_access_pattern" | "ip_region_anomaly" | "backend_drift" | "privilege_creep" | "zombie_app_connection" | "risk_score_spike";
         /** @description A machine identity: what it may access, and how it must authenticate. */
         AppConnection: {
-            /** @description The number of the connection. */
+            /**
+             * Format: int64
+             * @description The number of the connection.
+             */
             id: number;
             /** @description The client id of the connection: a UUID. */
             client_id: string;
@@ -481,7 +519,10 @@ export interface components {
             denied_thumbprints: string[];
             concurrent_session_limit: number | null;
             concurrent_session_action: components["schemas"]["SessionAction"];
-            /** @description A session without requests for this long has expired, in seconds. */
+            /**
+             * Format: int64
+             * @description A session without requests for this long has expired, in seconds.
+             */
             concurrent_session_ttl_seconds: number;
             /**
              * Format: date-time
@@ -613,7 +654,7 @@ export interface components {
          */
         ApprovalKind: "vault_delete" | "eaas_key_delete" | "tenant_region_promote" | "mfa_disable" | "siem_change" | "rbac_change" | "mfa_trust";
         /**
-         * @description Who decides; an admin can decide instead of a vault manager.
+         * @description Who decides. If nobody but the requester manages the vault, an admin decides instead of a vault manager.
          * @enum {string}
          */
         ApprovalLevel: "vault_manager" | "admin";
@@ -711,9 +752,15 @@ export interface components {
         AttackPath: {
             /** @description An id that starts with apath_. */
             id: string;
-            /** @description The weakness of the weakest link times the risk of the secret, divided by 100. */
+            /**
+             * Format: int32
+             * @description The weakness of the weakest link times the risk of the secret, divided by 100.
+             */
             score: number;
-            /** @description That of the weakest link. */
+            /**
+             * Format: int32
+             * @description That of the weakest link.
+             */
             weakness: number;
             /** @description Principal, credential, grant, secret. */
             steps: components["schemas"]["AttackPathStep"][];
@@ -782,7 +829,10 @@ export interface components {
             resource: string;
             vault: string | null;
             decision: components["schemas"]["AuditDecision"];
-            /** @description The HTTP status of the response. */
+            /**
+             * Format: int64
+             * @description The HTTP status of the response.
+             */
             status: number;
             /** @description The address that the request came from. */
             ip: string;
@@ -820,7 +870,10 @@ export interface components {
         AuthenticatorAttachment: "platform" | "cross-platform";
         /** @description A secret that a connection can fetch, and the path to fetch it from. */
         AutoPath: {
-            /** @description The number of the connection. */
+            /**
+             * Format: int64
+             * @description The number of the connection.
+             */
             connection_id: number;
             /** @description The client id of the connection. */
             client_id: string;
@@ -847,7 +900,10 @@ export interface components {
         };
         /** @description The response of `backchannelLogout`. */
         BackchannelLogoutOutput: {
-            /** @description How many sessions ended. */
+            /**
+             * Format: int64
+             * @description How many sessions ended.
+             */
             sessions_ended: number;
         };
         /**
@@ -864,6 +920,8 @@ export interface components {
         BeginBrowserSignInOutput: {
             /** @description Where to send the person. */
             url: string;
+            /** @description Store it in the page, where no other program can write, and send it to finish. Returned once. */
+            flow_key: string;
         };
         /**
          * @description The request body of `beginSsoLink`.
@@ -882,6 +940,8 @@ export interface components {
         BeginSsoLinkOutput: {
             /** @description Where to send the person. */
             url: string;
+            /** @description Store it in the page, where no other program can write, and send it to finish. Returned once. */
+            flow_key: string;
         };
         /**
          * @description The request body of `beginSsoSignIn`.
@@ -930,8 +990,10 @@ export interface components {
             new_password: string;
             /** @description The address that you log in with from then on. Only with the first password of an owner who has nothing but the token of the first start. */
             email?: string;
-            /** @description If true, revokes all your other tokens, not only your other sessions. Default: false. */
+            /** @description If true, revokes all your other tokens, also those that do not end with sessions. Default: false. */
             revoke_tokens?: boolean;
+            /** @description If true, the personal access tokens go on that were created with these sessions. Default: false. */
+            keep_tokens?: boolean;
         };
         /** @description The request body of `changeVaultMember`. */
         ChangeVaultMemberInput: {
@@ -988,11 +1050,17 @@ export interface components {
         };
         /** @description A signature over the audit log up to an entry. */
         Checkpoint: {
-            /** @description Numbered from 1 in each tenant. */
+            /**
+             * Format: int64
+             * @description Numbered from 1 in each tenant.
+             */
             id: number;
             /** @description An id that starts with tenant_. */
             tenant_id: string;
-            /** @description The last entry that it covers. */
+            /**
+             * Format: int64
+             * @description The last entry that it covers.
+             */
             seq: number;
             /** @description The hash of that entry, in hexadecimal. */
             hash: string;
@@ -1026,13 +1094,22 @@ export interface components {
             kind: components["schemas"]["ClusterKind"];
             /** @description Where its hosts belong; drift looks for missing keys on production hosts. */
             environment: components["schemas"]["Stage"] | null;
-            /** @description The number of its current desired state; 0 before the first one. */
+            /**
+             * Format: int64
+             * @description The number of its current desired state; 0 before the first one.
+             */
             generation: number;
-            /** @description The newest generation that it reported; 0 before the first report. */
+            /**
+             * Format: int64
+             * @description The newest generation that it reported; 0 before the first report.
+             */
             applied_generation: number;
             /** @description When it last reported. */
             last_report_at: string | null;
-            /** @description How many secrets failed in its last report. */
+            /**
+             * Format: int64
+             * @description How many secrets failed in its last report.
+             */
             failed: number;
             /**
              * Format: date-time
@@ -1058,11 +1135,20 @@ export interface components {
              * @enum {string}
              */
             kind: "delivered" | "reported";
-            /** @description The generation it is about. */
+            /**
+             * Format: int64
+             * @description The generation it is about.
+             */
             generation: number;
-            /** @description How many Kubernetes Secrets it has. */
+            /**
+             * Format: int64
+             * @description How many Kubernetes Secrets it has.
+             */
             secrets: number;
-            /** @description How many policies delivered nothing. */
+            /**
+             * Format: int64
+             * @description How many policies delivered nothing.
+             */
             withheld: number;
             /** @description Of a report: all results but the unchanged ones. */
             results: components["schemas"]["ClusterApplyResult"][];
@@ -1149,13 +1235,22 @@ export interface components {
             kind: components["schemas"]["ClusterKind"];
             /** @description Where its hosts belong; drift looks for missing keys on production hosts. */
             environment: components["schemas"]["Stage"] | null;
-            /** @description The number of its current desired state; 0 before the first one. */
+            /**
+             * Format: int64
+             * @description The number of its current desired state; 0 before the first one.
+             */
             generation: number;
-            /** @description The newest generation that it reported; 0 before the first report. */
+            /**
+             * Format: int64
+             * @description The newest generation that it reported; 0 before the first report.
+             */
             applied_generation: number;
             /** @description When it last reported. */
             last_report_at: string | null;
-            /** @description How many secrets failed in its last report. */
+            /**
+             * Format: int64
+             * @description How many secrets failed in its last report.
+             */
             failed: number;
             /**
              * Format: date-time
@@ -1176,7 +1271,10 @@ export interface components {
         };
         /** @description Something in the code that should be looked at. */
         CodeFinding: {
-            /** @description The line, from 1. */
+            /**
+             * Format: int64
+             * @description The line, from 1.
+             */
             line: number;
             /** @description The rule that found it. */
             rule: string;
@@ -1201,11 +1299,17 @@ export interface components {
             path: string;
             /** @description At most 50 are listed. */
             vaults: string[];
-            /** @description Total number. */
+            /**
+             * Format: int64
+             * @description Total number.
+             */
             vaults_total: number;
             /** @description At most 50 are listed. */
             secrets: components["schemas"]["CollidingSecret"][];
-            /** @description Total number; at most 8,000 secrets with the same value are examined. */
+            /**
+             * Format: int64
+             * @description Total number; at most 8,000 secrets with the same value are examined.
+             */
             secrets_total: number;
         };
         /** @description What is in effect; with `format=json` values by name alone. */
@@ -1220,22 +1324,25 @@ export interface components {
             source: components["schemas"]["ComposeSource"][];
             /** @description Only with `resolve`, if you may read the secret and it is not a fortress secret. */
             value?: string;
-            /**
-             * @description The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens.
-             * @constant
-             */
-            sealed?: true;
+            /** @description The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens. */
+            sealed?: boolean;
         };
         /** @description A composed environment in the line of inheritance. */
         ComposeSource: {
-            /** @description The number of the composed environment. */
+            /**
+             * Format: int64
+             * @description The number of the composed environment.
+             */
             environment_id: number;
             /** @description The name of the composed environment. */
             name: string;
         };
         /** @description Names bound to secrets, which programs read as one map. It is not the `environment` of a vault. */
         ComposedEnvironment: {
-            /** @description The number of the composed environment. */
+            /**
+             * Format: int64
+             * @description The number of the composed environment.
+             */
             id: number;
             /** @description An id that starts with tenant_. */
             tenant_id: string;
@@ -1261,7 +1368,10 @@ export interface components {
         };
         /** @description What is in effect in a composed environment. */
         Composition: {
-            /** @description The number of the composed environment. */
+            /**
+             * Format: int64
+             * @description The number of the composed environment.
+             */
             environment_id: number;
             /** @description The name of the composed environment. */
             name: string;
@@ -1289,6 +1399,11 @@ export interface components {
              * @example https://coffer.example/auth/sso/callback/tenant_01/okta
              */
             redirect_uri: string;
+            /**
+             * @description What the page got when it began the sign-in, which proves that the same page finishes it.
+             * @example wq3L0pR7cX9sTn2VbYk5mJ8dHfG1aZ4eQ6uI0oP7xRs
+             */
+            flow_key: string;
         };
         /** @description The request body of `confirmTotp`. */
         ConfirmTotpInput: {
@@ -1349,6 +1464,8 @@ export interface components {
             expires_at: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description An id that starts with tenant_. */
+            tenant_id: string;
             /**
              * Format: date-time
              * @description ISO 8601 in UTC, with milliseconds.
@@ -1412,7 +1529,10 @@ export interface components {
              * @example shop
              */
             prefix?: string;
-            /** @description Every secret of this composed environment, under its key name. */
+            /**
+             * Format: int64
+             * @description Every secret of this composed environment, under its key name.
+             */
             environment_id?: number;
         };
         /**
@@ -1444,7 +1564,10 @@ export interface components {
             require_dpop?: boolean;
             concurrent_session_limit?: number | null;
             concurrent_session_action?: components["schemas"]["SessionAction"];
-            /** @description A session without requests for this long has expired, in seconds. */
+            /**
+             * Format: int32
+             * @description A session without requests for this long has expired, in seconds.
+             */
             concurrent_session_ttl_seconds?: number;
             /** @description Addresses and CIDR ranges that the credential may be used from. Default: any address. */
             ip_allowlist?: string[];
@@ -1458,12 +1581,18 @@ export interface components {
             denied_thumbprints?: string[];
             /** @description A certificate signing request. The private key then never leaves its owner. */
             csr_pem?: string;
-            /** @description Validity of the certificate, in days. Default: 30. */
+            /**
+             * Format: int32
+             * @description Validity of the certificate, in days. Default: 30.
+             */
             certificate_ttl_days?: number;
         };
         /** @description The response of `createConnection`. */
         CreateConnectionOutput: {
-            /** @description The number of the connection. */
+            /**
+             * Format: int64
+             * @description The number of the connection.
+             */
             id: number;
             /** @description The client id of the connection: a UUID. */
             client_id: string;
@@ -1492,7 +1621,10 @@ export interface components {
             denied_thumbprints: string[];
             concurrent_session_limit: number | null;
             concurrent_session_action: components["schemas"]["SessionAction"];
-            /** @description A session without requests for this long has expired, in seconds. */
+            /**
+             * Format: int64
+             * @description A session without requests for this long has expired, in seconds.
+             */
             concurrent_session_ttl_seconds: number;
             /**
              * Format: date-time
@@ -1580,7 +1712,10 @@ export interface components {
             claims?: {
                 [key: string]: string | number | boolean;
             };
-            /** @description How long the issued token and certificate are valid, in seconds. Default: 900. */
+            /**
+             * Format: int32
+             * @description How long the issued token and certificate are valid, in seconds. Default: 900.
+             */
             token_ttl_seconds?: number;
             /** @description Whether tokens are accepted. Default: true. */
             enabled?: boolean;
@@ -1645,7 +1780,10 @@ export interface components {
         CreateScimTokenInput: {
             /** @description What it is for. */
             description?: string;
-            /** @description How long it is valid. Default: 365. */
+            /**
+             * Format: int32
+             * @description How long it is valid. Default: 365.
+             */
             ttl_days?: number;
         };
         /**
@@ -1775,7 +1913,7 @@ export interface components {
             group_mapping?: {
                 [key: string]: string;
             };
-            /** @description The role of people whose groups give none; null refuses them. Default: null. */
+            /** @description The role of people whose groups give none; null refuses them, and is required for an issuer at which anybody can have an account, such as Google. Default: null. */
             default_role?: components["schemas"]["SsoRole"] | null;
             /** @description If true, only break-glass owners can log in with a password or a passkey; every owner while there is none. Default: false. */
             required?: boolean;
@@ -1789,7 +1927,7 @@ export interface components {
             /** @description Default: enterprise, which has no limits of its own. */
             plan?: components["schemas"]["Plan"];
             rate_limits?: components["schemas"]["RateLimits"];
-            /** @description An e-mail address. */
+            /** @description An e-mail address. The part before the @ may have letters of one script; the domain is ASCII (`xn--…`). */
             owner_email: string;
         };
         /** @description The response of `createTenant`. */
@@ -1820,7 +1958,10 @@ export interface components {
         CreateTokenInput: {
             /** @description Purpose of the token. */
             name: string;
-            /** @description Lifetime in days; default: 90. */
+            /**
+             * Format: int32
+             * @description Lifetime in days; default: 90.
+             */
             ttl_days?: number;
             scope?: components["schemas"]["TokenScope"];
             /** @description Addresses and CIDR ranges that the credential may be used from. Default: any address. */
@@ -1828,6 +1969,8 @@ export interface components {
             /** @description RFC 7638 SHA-256 thumbprint of a public key. Each request must then carry a DPoP proof (RFC 9449) by that key. */
             dpop_jkt?: string;
             rate_limits?: components["schemas"]["RateLimits"];
+            /** @description False for a token that goes on when you end your sessions or change your password. Only with a session. Default: true. */
+            ends_with_sessions?: boolean;
         };
         /** @description The response of `createToken`. */
         CreateTokenOutput: {
@@ -1838,7 +1981,13 @@ export interface components {
             name: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description The session or token that it was created with; of a session, the one that confirmed its device code. Null if there is none, or it is older than this field. */
+            parent_id: string | null;
+            /** @description Whether it ends when that session is ended, when all sessions are, and when the password changes. A token always ends with the token that created it. */
+            ends_with_sessions: boolean;
+            /** @description What it may do at most: its own scope, within those of the tokens that it was created with. */
             scope: components["schemas"]["TokenScope"] | null;
+            /** @description Where it may be used, in the same way: addresses and ranges; null for anywhere. */
             ip_allowlist: string[] | null;
             dpop_jkt: string | null;
             status: components["schemas"]["TokenStatus"];
@@ -1858,7 +2007,7 @@ export interface components {
         };
         /** @description The request body of `createUser`. */
         CreateUserInput: {
-            /** @description An e-mail address. */
+            /** @description An e-mail address. The part before the @ may have letters of one script; the domain is ASCII (`xn--…`). */
             email: string;
             /** @description Display name. */
             name?: string;
@@ -1914,7 +2063,10 @@ export interface components {
                  */
                 algorithm?: "AES-256-GCM";
                 key_source?: components["schemas"]["KeySource"];
-                /** @description Interval between rotations of the vault’s key, in days; default: 90. */
+                /**
+                 * Format: int32
+                 * @description Interval between rotations of the vault’s key, in days; default: 90.
+                 */
                 rotation_days?: number;
             };
             audit?: components["schemas"]["VaultAuditChange"];
@@ -1956,7 +2108,10 @@ export interface components {
             /** @description Letters, digits, dot, underscore, hyphen; at most 63 characters. */
             name: string;
             type: components["schemas"]["WorkloadMethodType"];
-            /** @description The AppConnection that its tokens are bound to. */
+            /**
+             * Format: int64
+             * @description The AppConnection that its tokens are bound to.
+             */
             app_connection_id: number;
             /** @description Fields by type. k8s_sa: issuer, ca_cert_pem, allowed_namespaces, allowed_sa_names, api_server_url?, token_reviewer_jwt?. aws_iam: allowed_arns, sts_endpoint?. gcp_iam: expected_audience, allowed_emails, issuer?. azure_msi: expected_audience, allowed_object_ids, tenant_id?, issuer?. oidc_generic: expected_issuer, expected_audience, allowed_subjects. spiffe: trust_domain, trust_bundle_pem, expected_audience, allowed_spiffe_ids. */
             config: {
@@ -1994,11 +2149,8 @@ export interface components {
         };
         /** @description The response of `deleteSecret`. */
         DeleteSecretOutput: {
-            /**
-             * @description The resource was deleted.
-             * @constant
-             */
-            deleted: true;
+            /** @description The resource was deleted. */
+            deleted: boolean;
             /** @description An id that starts with sec_. */
             id: string;
             /** @description The path of the deleted secret. */
@@ -2026,7 +2178,10 @@ export interface components {
             /** @description Its tags. */
             tags: string[];
             status: components["schemas"]["VaultStatus"];
-            /** @description Number of its secrets. */
+            /**
+             * Format: int64
+             * @description Number of its secrets.
+             */
             secrets_count: number;
             /** @description Whether clients encrypt the values, so that the service never sees the plaintext. */
             is_zero_knowledge: boolean;
@@ -2045,19 +2200,19 @@ export interface components {
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
             approval_id: string | null;
-            /**
-             * @description The resource was deleted.
-             * @constant
-             */
-            deleted: true;
+            /** @description Ids of its secrets that you may list, except those in `fortress_secret_ids`. */
+            secret_ids: string[];
+            /** @description Ids of its fortress secrets that you may list. */
+            fortress_secret_ids: string[];
+            /** @description True if there are more than 1000 of either kind. */
+            secret_ids_truncated: boolean;
+            /** @description The resource was deleted. */
+            deleted: boolean;
         };
         /** @description The response to a deletion. */
         Deleted: {
-            /**
-             * @description The resource was deleted.
-             * @constant
-             */
-            deleted: true;
+            /** @description The resource was deleted. */
+            deleted: boolean;
         };
         /** @description A Kubernetes Secret as it should be. */
         DesiredSecret: {
@@ -2191,7 +2346,10 @@ export interface components {
         EaasEnvelope: {
             /** @description `eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`. */
             envelope: string;
-            /** @description The version of the key that encrypted it. */
+            /**
+             * Format: int64
+             * @description The version of the key that encrypted it.
+             */
             version: number;
         };
         /** @description A text to encrypt. */
@@ -2208,7 +2366,10 @@ export interface components {
         };
         /** @description The response of `encryptBatch`. */
         EncryptBatchOutput: {
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             /** @description In the order of the request. */
             envelopes: string[];
@@ -2223,7 +2384,10 @@ export interface components {
             delete_protection: boolean;
             status: components["schemas"]["EncryptionKeyStatus"];
             approval_id: string | null;
-            /** @description The version that encrypts new data. */
+            /**
+             * Format: int64
+             * @description The version that encrypts new data.
+             */
             latest_version: number;
             /**
              * Format: date-time
@@ -2242,7 +2406,10 @@ export interface components {
             delete_protection: boolean;
             status: components["schemas"]["EncryptionKeyStatus"];
             approval_id: string | null;
-            /** @description The version that encrypts new data. */
+            /**
+             * Format: int64
+             * @description The version that encrypts new data.
+             */
             latest_version: number;
             /**
              * Format: date-time
@@ -2259,13 +2426,29 @@ export interface components {
         EncryptionKeyStatus: "active" | "pending_approval";
         /** @description A version of an encryption key. */
         EncryptionKeyVersion: {
-            /** @description The number of the version. */
+            /**
+             * Format: int64
+             * @description The number of the version.
+             */
             version: number;
             /**
              * Format: date-time
              * @description ISO 8601 in UTC, with milliseconds.
              */
             created_at: string;
+        };
+        /** @description The response of `endSessions`. */
+        EndSessionsOutput: {
+            /**
+             * Format: int64
+             * @description How many sessions ended.
+             */
+            sessions_ended: number;
+            /**
+             * Format: int64
+             * @description How many personal access tokens ended.
+             */
+            tokens_ended: number;
         };
         /** @description An account on a host. */
         EndpointAccount: {
@@ -2278,7 +2461,10 @@ export interface components {
             hostname: string | null;
             /** @description The name of the local account. */
             username: string;
-            /** @description Its number. */
+            /**
+             * Format: int64
+             * @description Its number.
+             */
             uid: number;
             gid: number | null;
             home: string | null;
@@ -2286,7 +2472,10 @@ export interface components {
             shell: string;
             /** @description What the agent noticed about the account. */
             flags: string[];
-            /** @description How many keys may log in. */
+            /**
+             * Format: int64
+             * @description How many keys may log in.
+             */
             ssh_keys_count: number;
             user_id: string | null;
             /** @description Whether the last scan of the host found it. */
@@ -2313,7 +2502,10 @@ export interface components {
             hostname: string | null;
             /** @description The name of the local account. */
             username: string;
-            /** @description Its number. */
+            /**
+             * Format: int64
+             * @description Its number.
+             */
             uid: number;
             gid: number | null;
             home: string | null;
@@ -2321,7 +2513,10 @@ export interface components {
             shell: string;
             /** @description What the agent noticed about the account. */
             flags: string[];
-            /** @description How many keys may log in. */
+            /**
+             * Format: int64
+             * @description How many keys may log in.
+             */
             ssh_keys_count: number;
             user_id: string | null;
             /** @description Whether the last scan of the host found it. */
@@ -2407,11 +2602,30 @@ export interface components {
             /** @description The same secret as an `otpauth://` URI, for a QR code. */
             otpauth_uri: string;
         };
+        /** @description Consecutive entries of the audit log. */
+        EntryRange: {
+            /**
+             * Format: int64
+             * @description The number of the first entry.
+             */
+            first_seq: number;
+            /**
+             * Format: int64
+             * @description The number of the last entry.
+             */
+            last_seq: number;
+        };
         /** @description A secret bound to a composed environment under a name. */
         EnvironmentBinding: {
-            /** @description The number of the composed environment. */
+            /**
+             * Format: int64
+             * @description The number of the composed environment.
+             */
             environment_id: number;
-            /** @description The integer `secret_id` of the secret. */
+            /**
+             * Format: int64
+             * @description The integer `secret_id` of the secret.
+             */
             secret_id: number;
             /** @description An id that starts with sec_. */
             secret: string;
@@ -2442,7 +2656,7 @@ export interface components {
          * @description Stable: base decisions on this. The responses of each endpoint list its codes.
          * @enum {string}
          */
-        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
+        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "SESSION_CHANGED" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "UNKNOWN_HOST" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
         /** @description Machine-readable details; the members depend on the code. */
         ErrorDetails: {
             /** @description With VALIDATION_FAILED: every problem found. */
@@ -2486,6 +2700,43 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             };
         };
+        /**
+         * @description The request body of `explainAccess`.
+         * @example {
+         *       "action": "secrets:read",
+         *       "resource": "vault/payments/database/password"
+         *     }
+         */
+        ExplainAccessInput: {
+            /** @description For example secrets:read. */
+            action: string;
+            /** @description For example vault/payments/db/password. */
+            resource: string;
+        };
+        /** @description The response of `explainAccess`. */
+        ExplainAccessOutput: {
+            /** @description The decision. */
+            allowed: boolean;
+            /**
+             * @description explicit_deny: a statement denies it. no_match: nothing allows it. out_of_scope, ip_not_allowed: the limits of the credential. policies_too_costly: your policies have too many patterns.
+             * @enum {string}
+             */
+            reason: "allowed" | "explicit_deny" | "no_match" | "policies_too_costly" | "out_of_scope" | "ip_not_allowed";
+            /** @description The statements that apply, those that deny first. */
+            matched: components["schemas"]["MatchedStatement"][];
+            /** @description Whether another address, another time or a second factor would change the refusal. */
+            conditional: boolean;
+            remedy: components["schemas"]["AccessRemedy"] | null;
+            /** @description People who have that right and whom you may read. */
+            helpers: components["schemas"]["AllowedPrincipal"][];
+            /**
+             * Format: int64
+             * @description How many more there are.
+             */
+            hidden_helpers: number;
+            /** @description The roles in the tenant that give them the right. */
+            hidden_roles: components["schemas"]["Role"][];
+        };
         /** @description The request body of `explainRisk`. */
         ExplainRiskInput: {
             /** @description The id of a secret, or its number. */
@@ -2495,7 +2746,10 @@ export interface components {
         ExplainRiskOutput: {
             /** @description The id of the secret. */
             secret_id: string;
-            /** @description The sum of the points of its factors, at most 100. */
+            /**
+             * Format: int32
+             * @description The sum of the points of its factors, at most 100.
+             */
             risk_score: number;
             /** @description Reasons for the score. Those about the value are shown only to callers who may read it. */
             factors: components["schemas"]["RiskFactor"][];
@@ -2511,7 +2765,10 @@ export interface components {
         ExportConnectionBundleInput: {
             /** @description A password of your own for the archive. Anyone who gets the archive can try passwords without limit. */
             password?: string;
-            /** @description Validity of the certificate, in days. Default: 30. */
+            /**
+             * Format: int32
+             * @description Validity of the certificate, in days. Default: 30.
+             */
             certificate_ttl_days?: number;
         };
         /** @description Sends the audit log to a SIEM, each entry at least once and in order. */
@@ -2528,17 +2785,35 @@ export interface components {
             ca_pem: string | null;
             /** @description Whether entries are sent. Those recorded meanwhile are sent later. */
             enabled: boolean;
-            /** @description The sequence number of the last entry that was sent or passed over. */
+            /**
+             * Format: int64
+             * @description The sequence number of the last entry that was sent or passed over.
+             */
             cursor: number;
-            /** @description The number of entries after the cursor. */
+            /**
+             * Format: int64
+             * @description The number of entries after the cursor.
+             */
             lag_entries: number;
-            /** @description The age of the first entry after the cursor. */
+            /**
+             * Format: int64
+             * @description The age of the first entry after the cursor.
+             */
             lag_seconds: number;
-            /** @description Entries that the receiver has taken. */
+            /**
+             * Format: int64
+             * @description Entries that the receiver has taken.
+             */
             delivered: number;
-            /** @description Entries that the receiver refused. */
+            /**
+             * Format: int64
+             * @description Entries that the receiver refused.
+             */
             rejected: number;
-            /** @description Entries that were not sent, because the receiver would drop them. */
+            /**
+             * Format: int64
+             * @description Entries that were not sent, because the receiver would drop them.
+             */
             skipped: number;
             /** @description The newest rejected and skipped entries. */
             losses: components["schemas"]["ExporterLoss"][];
@@ -2575,9 +2850,15 @@ export interface components {
         ExporterFormat: "native" | "ecs" | "ocsf" | "cef";
         /** @description Entries that the receiver does not have, although the exporter is past them. */
         ExporterLoss: {
-            /** @description The first of them. */
+            /**
+             * Format: int64
+             * @description The first of them.
+             */
             from_seq: number;
-            /** @description The last of them. */
+            /**
+             * Format: int64
+             * @description The last of them.
+             */
             to_seq: number;
             /**
              * @description rejected: the receiver refused them. skipped: it would have dropped them.
@@ -2599,9 +2880,15 @@ export interface components {
         ExporterType: "splunk_hec" | "elastic" | "datadog" | "syslog" | "otlp" | "https_json";
         /** @description Lets pipelines of a CI system act as an AppConnection. */
         Federation: {
-            /** @description The number of the federation. */
+            /**
+             * Format: int64
+             * @description The number of the federation.
+             */
             id: number;
-            /** @description The number of the AppConnection. */
+            /**
+             * Format: int64
+             * @description The number of the AppConnection.
+             */
             app_connection_id: number;
             /** @description The name of the federation. */
             name: string;
@@ -2617,7 +2904,10 @@ export interface components {
             claims: {
                 [key: string]: string | number | boolean;
             };
-            /** @description How long the issued token and certificate are valid, in seconds. */
+            /**
+             * Format: int64
+             * @description How long the issued token and certificate are valid, in seconds.
+             */
             token_ttl_seconds: number;
             /** @description Whether tokens are accepted. */
             enabled: boolean;
@@ -2683,6 +2973,11 @@ export interface components {
              * @example https://coffer.example/auth/sso/callback/tenant_01/okta
              */
             redirect_uri: string;
+            /**
+             * @description What the page got when it began the sign-in, which proves that the same page finishes it.
+             * @example wq3L0pR7cX9sTn2VbYk5mJ8dHfG1aZ4eQ6uI0oP7xRs
+             */
+            flow_key: string;
         };
         /** @description The response of `finishBrowserSignIn`. */
         FinishBrowserSignInOutput: {
@@ -2697,6 +2992,8 @@ export interface components {
             expires_at: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description An id that starts with tenant_. */
+            tenant_id: string;
         };
         /** @description The request body of `finishSsoSignIn`. */
         FinishSsoSignInInput: {
@@ -2712,6 +3009,8 @@ export interface components {
             state: string;
             /** @description The issuer (RFC 9207). */
             iss?: string;
+            /** @description The code that the command line shows, in any case. */
+            user_code: string;
         };
         /** @description A secret that was found in one of the vaults. */
         FoundSecret: {
@@ -2725,7 +3024,10 @@ export interface components {
             type: string;
             environment: components["schemas"]["Stage"];
             protection: components["schemas"]["Protection"];
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             /**
              * Format: date-time
@@ -2756,7 +3058,10 @@ export interface components {
         };
         /** @description How a new value is generated. Omitted options default to those of the secret’s type. */
         Generator: {
-            /** @description Random characters, not counting the prefix. */
+            /**
+             * Format: int32
+             * @description Random characters, not counting the prefix.
+             */
             length?: number;
             charset?: components["schemas"]["GeneratorCharset"];
             /** @description Prefix of the value. */
@@ -2800,7 +3105,10 @@ export interface components {
             name: string;
             /** @description The purpose of the group. */
             description: string;
-            /** @description The number of members. */
+            /**
+             * Format: int64
+             * @description The number of members.
+             */
             members_count: number;
             /**
              * Format: date-time
@@ -2829,6 +3137,17 @@ export interface components {
             status: "ok";
             /** @description The release of this node. */
             release: string;
+            /**
+             * @description The commit that the release was made from, or `unknown`.
+             * @example 9fceb02d0ae598e95dc970b74767f19372d61af8
+             * @example unknown
+             */
+            commit: string;
+            /**
+             * Format: int64
+             * @description The newest schema of the database that the release knows.
+             */
+            schema_version: number;
         };
         /** @description Result of an import for one path. */
         ImportChange: {
@@ -2839,7 +3158,10 @@ export interface components {
              * @enum {string}
              */
             change: "create" | "update" | "unchanged" | "skip";
-            /** @description The version after the import. */
+            /**
+             * Format: int64
+             * @description The version after the import.
+             */
             version: number;
         };
         /** @description Why one entry could not be imported. */
@@ -2894,13 +3216,25 @@ export interface components {
         ImportSecretsOutput: {
             /** @description True if nothing was written. */
             dry_run: boolean;
-            /** @description Number of created secrets. */
+            /**
+             * Format: int64
+             * @description Number of created secrets.
+             */
             created: number;
-            /** @description Number of secrets with a new version. */
+            /**
+             * Format: int64
+             * @description Number of secrets with a new version.
+             */
             updated: number;
-            /** @description Number of secrets whose value is unchanged. */
+            /**
+             * Format: int64
+             * @description Number of secrets whose value is unchanged.
+             */
             unchanged: number;
-            /** @description Number of existing secrets that were skipped. */
+            /**
+             * Format: int64
+             * @description Number of existing secrets that were skipped.
+             */
             skipped: number;
             changes: components["schemas"]["ImportChange"][];
             /** @description Lines of the .env file that may not mean what you intended; empty if there are none. */
@@ -2919,7 +3253,10 @@ export interface components {
             message: string;
             /** @description Path of the imported secret. */
             path: string;
-            /** @description The number of the line. */
+            /**
+             * Format: int64
+             * @description The number of the line.
+             */
             line: number;
         };
         /** @description An invitation, with which a user chooses a password once. */
@@ -2931,6 +3268,39 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             expires_at: string;
+            /** @description Whether it is mailed to the user. False if the tenant wants no mail, or there was too much: then hand the token over yourself. */
+            mailed: boolean;
+        };
+        /** @description A background job. */
+        Job: {
+            /** @description The name of the job. */
+            name: string;
+            /**
+             * Format: int32
+             * @description How long after a run the next one is due.
+             */
+            interval_seconds: number;
+            /** @description Whether it removes what has expired. Such a job runs only while the clock can be trusted, and removes no more than its share. */
+            is_removing: boolean;
+            /** @description Whether a node runs it now. */
+            is_running: boolean;
+            /** @description When it last started, on whichever node. Null if it never did. */
+            last_started_at: string | null;
+            /** @description When it last ended. Null if it never did. */
+            last_finished_at: string | null;
+            /** @description How its last run ended; `refused`: it would have removed too much and removed nothing. Null if it never ran. */
+            last_outcome: ("success" | "failure" | "refused") | null;
+            /** @description What its last run that failed said, in one line; the log has more. Null if none failed. */
+            last_error: string | null;
+            /** @description When it last failed. */
+            last_failed_at: string | null;
+            /** @description When it is due. Null if it runs as soon as a node is free. */
+            next_run_at: string | null;
+            /**
+             * Format: int64
+             * @description How often it ended, on any node.
+             */
+            runs: number;
         };
         /** @description A public key that verifies access tokens (RFC 7517). */
         JsonWebKey: {
@@ -2968,11 +3338,17 @@ export interface components {
         };
         /** @description A value you sent that is the newest value of a secret. */
         KnownValue: {
-            /** @description Its position in `values`, from 0. */
+            /**
+             * Format: int64
+             * @description Its position in `values`, from 0.
+             */
             index: number;
             /** @description At most 50 are listed. */
             secrets: components["schemas"]["KnownSecret"][];
-            /** @description Total number you may list; at most 1,000 secrets with the same value are examined. */
+            /**
+             * Format: int64
+             * @description Total number you may list; at most 1,000 secrets with the same value are examined.
+             */
             secrets_total: number;
         };
         /** @description The request body of `linkEndpointAccount`. */
@@ -2983,7 +3359,10 @@ export interface components {
         /** @description The response of `listAnomalies`. */
         ListAnomaliesOutput: {
             anomalies: components["schemas"]["Anomaly"][];
-            /** @description Total number on all pages. */
+            /**
+             * Format: int64
+             * @description Total number on all pages.
+             */
             total: number;
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
@@ -3007,6 +3386,8 @@ export interface components {
             entries: components["schemas"]["AuditEntry"][];
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
+            /** @description Entries that cannot be listed, because somebody changed them in the database so that they cannot be read. Normally empty; if it is not, verify the log. */
+            unreadable: components["schemas"]["EntryRange"][];
             /** @description If the page ends the list and the period reaches back to entries that were moved to the archive: the time up to which they were. They are not listed until the operator restores them. */
             archived_until: string | null;
         };
@@ -3028,7 +3409,10 @@ export interface components {
         ListClusterAuditOutput: {
             /** @description An id that starts with cluster_. */
             cluster_id: string;
-            /** @description The current generation. */
+            /**
+             * Format: int64
+             * @description The current generation.
+             */
             generation: number;
             /** @description When the operator last reported, whether or not anything changed. */
             last_report_at: string | null;
@@ -3051,7 +3435,10 @@ export interface components {
         /** @description The response of `listCollisions`. */
         ListCollisionsOutput: {
             collisions: components["schemas"]["Collision"][];
-            /** @description Total number on all pages. */
+            /**
+             * Format: int64
+             * @description Total number on all pages.
+             */
             total: number;
             /** @description False while fingerprints are being recomputed under another key, for example after an upgrade: some equal values may be missing; retry in a few minutes. Also false if a value is in more than 8,000 secrets and all examined ones are in one vault. */
             complete: boolean;
@@ -3130,6 +3517,11 @@ export interface components {
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
+        /** @description The response of `listJobs`. */
+        ListJobsOutput: {
+            /** @description The jobs, in the order of their names. */
+            jobs: components["schemas"]["Job"][];
+        };
         /** @description The response of `listNodes`. */
         ListNodesOutput: {
             /** @description The nodes, in the order of their ids. */
@@ -3151,6 +3543,12 @@ export interface components {
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
+        /** @description The response of `listPolicyVersions`. */
+        ListPolicyVersionsOutput: {
+            versions: components["schemas"]["PolicyVersion"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
         /** @description The response of `listPqcKeys`. */
         ListPqcKeysOutput: {
             keys: components["schemas"]["PqcKey"][];
@@ -3161,11 +3559,20 @@ export interface components {
         ListScimGroupsOutput: {
             /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
             schemas: string[];
-            /** @description How many match, on all pages. */
+            /**
+             * Format: int64
+             * @description How many match, on all pages.
+             */
             totalResults: number;
-            /** @description The index of the first, from 1. */
+            /**
+             * Format: int64
+             * @description The index of the first, from 1.
+             */
             startIndex: number;
-            /** @description How many are on this page. */
+            /**
+             * Format: int64
+             * @description How many are on this page.
+             */
             itemsPerPage: number;
             /** @description The page. */
             Resources: components["schemas"]["ScimGroup"][];
@@ -3179,11 +3586,20 @@ export interface components {
         ListScimUsersOutput: {
             /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
             schemas: string[];
-            /** @description How many match, on all pages. */
+            /**
+             * Format: int64
+             * @description How many match, on all pages.
+             */
             totalResults: number;
-            /** @description The index of the first, from 1. */
+            /**
+             * Format: int64
+             * @description The index of the first, from 1.
+             */
             startIndex: number;
-            /** @description How many are on this page. */
+            /**
+             * Format: int64
+             * @description How many are on this page.
+             */
             itemsPerPage: number;
             /** @description The page. */
             Resources: components["schemas"]["ScimUser"][];
@@ -3255,7 +3671,10 @@ export interface components {
         /** @description The response of `listVaults`. */
         ListVaultsOutput: {
             vaults: components["schemas"]["VaultSummary"][];
-            /** @description Total number on all pages. */
+            /**
+             * Format: int64
+             * @description Total number on all pages.
+             */
             total: number;
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
@@ -3282,7 +3701,10 @@ export interface components {
         ListedSecret: {
             /** @description An id that starts with sec_. */
             id: string;
-            /** @description Integer id of the same secret. */
+            /**
+             * Format: int64
+             * @description Integer id of the same secret.
+             */
             secret_id: number;
             /** @description Path of the secret in the vault. */
             path: string;
@@ -3290,7 +3712,10 @@ export interface components {
             type: string;
             environment: components["schemas"]["Stage"];
             protection: components["schemas"]["Protection"];
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             /** @description Null if you may list the secret, but not read it or its metadata. */
             metadata: components["schemas"]["SecretMetadata"] | null;
@@ -3320,7 +3745,7 @@ export interface components {
         };
         /** @description The request body of `login`. */
         LoginInput: {
-            /** @description An e-mail address. */
+            /** @description An e-mail address. The part before the @ may have letters of one script; the domain is ASCII (`xn--…`). */
             email: string;
             /** @description The current password. */
             password: string;
@@ -3342,6 +3767,8 @@ export interface components {
             expires_at: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description An id that starts with tenant_. */
+            tenant_id: string;
         };
         /** @description Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a certificate in it expires soon; `security` to a person whose recovery code was used, and to the owners and admins when a break-glass owner signs in. */
         MailNotices: ("invitations" | "approvals" | "expiry" | "security")[];
@@ -3368,7 +3795,16 @@ export interface components {
             id: string;
             /** @description The release of the node. */
             release: string;
-            /** @description The newest schema of the database that the release knows. */
+            /**
+             * @description The commit that the release was made from, or `unknown`.
+             * @example 9fceb02d0ae598e95dc970b74767f19372d61af8
+             * @example unknown
+             */
+            commit: string;
+            /**
+             * Format: int64
+             * @description The newest schema of the database that the release knows.
+             */
             schema_version: number;
             /** @description The region of the node. Null if the installation has no regions. */
             region: string | null;
@@ -3379,10 +3815,10 @@ export interface components {
             started_at: string;
             /**
              * Format: date-time
-             * @description When the node last reported itself, which it does every five seconds.
+             * @description When the node last reported itself, which it does every ten seconds.
              */
             seen_at: string;
-            /** @description Whether this node answered the request. */
+            /** @description True for the one node that wrote this response, which is where the request happened to arrive, and false for all others. It does not say whether a node works: `seen_at` does, and `/health/ready` of the node. */
             is_answering: boolean;
         };
         /** @description A secret with its value, as returned to the External Secrets Operator. */
@@ -3397,7 +3833,10 @@ export interface components {
             path: string;
             /** @description The type of the secret. */
             type: string;
-            /** @description The requested version, or the newest. */
+            /**
+             * Format: int64
+             * @description The requested version, or the newest.
+             */
             version: number;
             /**
              * Format: date-time
@@ -3419,7 +3858,10 @@ export interface components {
             path: string;
             /** @description The type of the secret. */
             type: string;
-            /** @description The requested version, or the newest. */
+            /**
+             * Format: int64
+             * @description The requested version, or the newest.
+             */
             version: number;
             /**
              * Format: date-time
@@ -3464,7 +3906,10 @@ export interface components {
              * @enum {string}
              */
             type: "public-key";
-            /** @description Its number in COSE. */
+            /**
+             * Format: int64
+             * @description Its number in COSE.
+             */
             alg: number;
         };
         /** @description What `navigator.credentials.get` answers, as JSON (AuthenticationResponseJSON of WebAuthn). */
@@ -3528,7 +3973,10 @@ export interface components {
             /** @description To be signed once, within five minutes; in base64url. */
             challenge: string;
             pubKeyCredParams: components["schemas"]["PasskeyAlgorithm"][];
-            /** @description How long the browser waits, in milliseconds. */
+            /**
+             * Format: int64
+             * @description How long the browser waits, in milliseconds.
+             */
             timeout: number;
             /**
              * @description No proof of the maker of the authenticator is requested.
@@ -3604,6 +4052,8 @@ export interface components {
             expires_at: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description An id that starts with tenant_. */
+            tenant_id: string;
         };
         /** @description What `navigator.credentials.create` answers, as JSON (RegistrationResponseJSON of WebAuthn). */
         PasskeyRegistration: {
@@ -3640,7 +4090,10 @@ export interface components {
                 authenticatorData?: string;
                 /** @description Its transports. */
                 transports?: string[];
-                /** @description Part of the attestation object. Not used. */
+                /**
+                 * Format: int32
+                 * @description Part of the attestation object. Not used.
+                 */
                 publicKeyAlgorithm?: number;
                 /** @description Part of the attestation object. Not used. */
                 publicKey?: string;
@@ -3652,7 +4105,10 @@ export interface components {
             rpId: string;
             /** @description To be signed once, within five minutes; in base64url. */
             challenge: string;
-            /** @description How long the browser waits, in milliseconds. */
+            /**
+             * Format: int64
+             * @description How long the browser waits, in milliseconds.
+             */
             timeout: number;
             /**
              * @description The authenticator demands a PIN, a fingerprint or the like.
@@ -3707,7 +4163,10 @@ export interface components {
             /** @description Purpose of the policy. */
             description: string;
             document: components["schemas"]["PolicyDocument"];
-            /** @description Increases with every change; send it as expected_version to protect against lost updates. */
+            /**
+             * Format: int64
+             * @description Increases with every change; send it as expected_version to protect against lost updates.
+             */
             version: number;
             /**
              * Format: date-time
@@ -3755,7 +4214,10 @@ export interface components {
             /** @description Purpose of the policy. */
             description: string;
             document: components["schemas"]["PolicyDocument"];
-            /** @description Increases with every change; send it as expected_version to protect against lost updates. */
+            /**
+             * Format: int64
+             * @description Increases with every change; send it as expected_version to protect against lost updates.
+             */
             version: number;
             /**
              * Format: date-time
@@ -3821,6 +4283,24 @@ export interface components {
             resource: string[];
             condition?: components["schemas"]["PolicyCondition"];
         };
+        /** @description A policy as it was, or is, in one of its versions. */
+        PolicyVersion: {
+            /**
+             * Format: int64
+             * @description The number of the version.
+             */
+            version: number;
+            /** @description Purpose of the policy. */
+            description: string;
+            document: components["schemas"]["PolicyDocument"];
+            /**
+             * Format: date-time
+             * @description When this version was written.
+             */
+            written_at: string;
+            /** @description Whether this is the version that counts. */
+            is_current: boolean;
+        };
         /** @description The request body of `pollDeviceLogin`. */
         PollDeviceLoginInput: {
             /**
@@ -3854,7 +4334,10 @@ export interface components {
             /** @description The id of the key. */
             key_id: string;
             algorithm: components["schemas"]["PqcAlgorithm"];
-            /** @description Starts at 1 for each algorithm. */
+            /**
+             * Format: int64
+             * @description Starts at 1 for each algorithm.
+             */
             version: number;
             /** @description In base64: the ML-KEM or ML-DSA key, then the classical one. */
             public_key: string;
@@ -3891,6 +4374,7 @@ export interface components {
             /** @description For each operation that is a promotion: how far the tenant’s log had come here when it was noted. */
             heads: (components["schemas"]["TenantHead"] | null)[];
             /**
+             * Format: int32
              * @description How long this region waits for a former primary region, so that one may rely on this answer. 0 if it does not wait.
              * @example 30000
              */
@@ -3917,18 +4401,33 @@ export interface components {
         QuotaUse: {
             /** @description Null: no limit. */
             limit: number | null;
-            /** @description More than the limit after a change to a smaller plan. */
+            /**
+             * Format: int64
+             * @description More than the limit after a change to a smaller plan.
+             */
             used: number;
         };
         /** @description Rate limits of this tenant, which override those of its plan. */
         RateLimits: {
-            /** @description Reads per minute. */
+            /**
+             * Format: int32
+             * @description Reads per minute.
+             */
             read?: number;
-            /** @description Changes per minute. */
+            /**
+             * Format: int32
+             * @description Changes per minute.
+             */
             write?: number;
-            /** @description Rotations per minute. */
+            /**
+             * Format: int32
+             * @description Rotations per minute.
+             */
             rotate?: number;
-            /** @description Requests that read many items per minute. */
+            /**
+             * Format: int32
+             * @description Requests that read many items per minute.
+             */
             aggregate?: number;
         };
         /** @description Requests of the last minute, by class. */
@@ -3961,9 +4460,15 @@ export interface components {
              * @enum {string}
              */
             active: "v1" | "shadow" | "v2" | "ensemble";
-            /** @description How often at least one model would have raised an anomaly. */
+            /**
+             * Format: int64
+             * @description How often at least one model would have raised an anomaly.
+             */
             compared: number;
-            /** @description How often v1 and v2 agreed to raise one. */
+            /**
+             * Format: int64
+             * @description How often v1 and v2 agreed to raise one.
+             */
             both: number;
             models: components["schemas"]["AnomalyModelReport"][];
             /** @description When the last scan ended; null before the first one. */
@@ -3995,7 +4500,10 @@ export interface components {
         ReadDesiredStateOutput: {
             /** @description An id that starts with cluster_. */
             cluster_id: string;
-            /** @description Grows whenever the content changes, and only then. */
+            /**
+             * Format: int64
+             * @description Grows whenever the content changes, and only then.
+             */
             generation: number;
             /** @description Sorted by namespace and name. */
             secrets: components["schemas"]["DesiredSecret"][];
@@ -4006,13 +4514,25 @@ export interface components {
         };
         /** @description The response of `readEndpointStats`. */
         ReadEndpointStatsOutput: {
-            /** @description How many hosts have reported. */
+            /**
+             * Format: int64
+             * @description How many hosts have reported.
+             */
             hosts_scanned: number;
-            /** @description How many accounts they have. */
+            /**
+             * Format: int64
+             * @description How many accounts they have.
+             */
             accounts: number;
-            /** @description How many keys may log in to them. */
+            /**
+             * Format: int64
+             * @description How many keys may log in to them.
+             */
             ssh_keys: number;
-            /** @description How many differences from the members of vaults there are. */
+            /**
+             * Format: int64
+             * @description How many differences from the members of vaults there are.
+             */
             drift: number;
         };
         /** @description The request body of `readInvite`. */
@@ -4087,14 +4607,23 @@ export interface components {
                 /** @description When it opens fortress secrets: a day after it was confirmed, or when it was trusted. */
                 opens_fortress_from: string | null;
             };
-            /** @description Number of passkeys. */
+            /**
+             * Format: int64
+             * @description Number of passkeys.
+             */
             passkeys: number;
-            /** @description Number of unused recovery codes. */
+            /**
+             * Format: int64
+             * @description Number of unused recovery codes.
+             */
             recovery_codes_left: number;
         };
         /** @description The response of `readRecoveryCodes`. */
         ReadRecoveryCodesOutput: {
-            /** @description Number of unused recovery codes. */
+            /**
+             * Format: int64
+             * @description Number of unused recovery codes.
+             */
             left: number;
         };
         /** @description The response of `readSecretRisk`. */
@@ -4105,7 +4634,10 @@ export interface components {
             vault: string;
             /** @description Path of the secret in the vault. */
             path: string;
-            /** @description The sum of the points of its factors, at most 100. */
+            /**
+             * Format: int32
+             * @description The sum of the points of its factors, at most 100.
+             */
             risk_score: number;
             /** @description Reasons for the score. Those about the value are shown only to callers who may read it. */
             risk_factors: components["schemas"]["RiskFactor"][];
@@ -4134,7 +4666,7 @@ export interface components {
             /** @description Further details. */
             details: {
                 /** @description Problems an operator should fix. */
-                warnings: ("plain_http" | "database_without_tls" | "one_worker_on_sqlite")[];
+                warnings: ("plain_http" | "database_without_tls" | "one_worker_on_sqlite" | "expired_certificate")[];
             };
         };
         /** @description The response of `recomputeAttackPaths`. */
@@ -4161,11 +4693,20 @@ export interface components {
              * @example eu
              */
             origin: string;
-            /** @description Its number among the operations of its origin. */
+            /**
+             * Format: int64
+             * @description Its number among the operations of its origin.
+             */
             seq: number;
-            /** @description The time of the origin’s hybrid logical clock, in milliseconds. */
+            /**
+             * Format: int64
+             * @description The time of the origin’s hybrid logical clock, in milliseconds.
+             */
             ms: number;
-            /** @description Tells operations of the same millisecond apart. */
+            /**
+             * Format: int64
+             * @description Tells operations of the same millisecond apart.
+             */
             counter: number;
             /**
              * @description What is written.
@@ -4208,6 +4749,7 @@ export interface components {
             /** @description With the last page: promotions that this region was told ahead of earlier operations of their origins. `vector` does not include them. */
             pushed: components["schemas"]["RegionOperation"][];
             /**
+             * Format: int32
              * @description How long this region waits for a former primary region, so that one may rely on this answer. 0 if it does not wait.
              * @example 30000
              */
@@ -4222,7 +4764,10 @@ export interface components {
              * @example eu
              */
             origin: string;
-            /** @description The number. */
+            /**
+             * Format: int64
+             * @description The number.
+             */
             seq: number;
         };
         /** @description The request body of `rejectApproval`. */
@@ -4326,13 +4871,16 @@ export interface components {
         ReplayExporterInput: {
             /**
              * Format: date-time
-             * @description The time of the first entry to send.
+             * @description The time of the first entry to send. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC.
              */
             from: string;
+            /** @description Leaves out the entries before `from` that were not sent. Default: false. */
+            skip?: boolean;
         };
         /** @description The request body of `reportClusterStatus`. */
         ReportClusterStatusInput: {
             /**
+             * Format: int64
              * @description The generation that was applied.
              * @example 0
              */
@@ -4344,7 +4892,10 @@ export interface components {
         ReportClusterStatusOutput: {
             /** @description An id that starts with cluster_. */
             cluster_id: string;
-            /** @description The generation that was reported. */
+            /**
+             * Format: int64
+             * @description The generation that was reported.
+             */
             generation: number;
             /**
              * Format: date-time
@@ -4355,7 +4906,7 @@ export interface components {
         /** @description The request body of `reportEndpointAccounts`. */
         ReportEndpointAccountsInput: {
             /**
-             * @description The stable id that the agent gives its host.
+             * @description The stable id of the host: `host_` and 1 to 64 letters, digits, dots, underscores or hyphens.
              * @example host_3f9c2a7d41b8e6053f9c2a7d41b8e605
              */
             host_id: string;
@@ -4375,9 +4926,15 @@ export interface components {
         ReportEndpointAccountsOutput: {
             /** @description The id of the host. */
             host_id: string;
-            /** @description How many accounts the service has of this scan; 0 if it is older than the last one. */
+            /**
+             * Format: int64
+             * @description How many accounts the service has of this scan; 0 if it is older than the last one.
+             */
             accepted: number;
-            /** @description How many accounts were left out because nobody can log in to them. */
+            /**
+             * Format: int64
+             * @description How many accounts were left out because nobody can log in to them.
+             */
             excluded: number;
             /**
              * Format: date-time
@@ -4391,9 +4948,15 @@ export interface components {
         ReportedAccount: {
             /** @description The name of the local account. */
             username: string;
-            /** @description Its number. */
+            /**
+             * Format: int64
+             * @description Its number.
+             */
             uid: number;
-            /** @description The number of its group. */
+            /**
+             * Format: int64
+             * @description The number of its group.
+             */
             gid?: number;
             /** @description The home directory. */
             home?: string;
@@ -4423,7 +4986,7 @@ export interface components {
         };
         /** @description The request body of `resendVerification`. */
         ResendVerificationInput: {
-            /** @description An e-mail address. */
+            /** @description An e-mail address. The part before the @ may have letters of one script; the domain is ASCII (`xn--…`). */
             email: string;
         };
         /** @description The response of `resendVerification`. */
@@ -4446,7 +5009,10 @@ export interface components {
         ReviewVaultMembersOutput: {
             /** @description Its name. */
             vault: string;
-            /** @description Number of reviewed members. */
+            /**
+             * Format: int64
+             * @description Number of reviewed members.
+             */
             reviewed: number;
             /**
              * Format: date-time
@@ -4466,7 +5032,10 @@ export interface components {
              * @description A day in UTC.
              */
             day: string;
-            /** @description The sum of the points of its factors, at most 100. */
+            /**
+             * Format: int32
+             * @description The sum of the points of its factors, at most 100.
+             */
             risk_score: number;
         };
         /** @description One reason for the risk score of a secret. */
@@ -4476,7 +5045,10 @@ export interface components {
              * @enum {string}
              */
             factor: "age" | "no_rotation" | "readers" | "production" | "weak_value" | "repeated_value" | "stale_readers" | "open_anomalies";
-            /** @description What it adds to the score. */
+            /**
+             * Format: int32
+             * @description What it adds to the score.
+             */
             points: number;
             /** @description What was found, in words. */
             why: string;
@@ -4488,18 +5060,27 @@ export interface components {
         Role: "owner" | "admin" | "auditor" | "member";
         /** @description The request body of `rollbackSecret`. */
         RollbackSecretInput: {
-            /** @description The version to roll back to. */
+            /**
+             * Format: int32
+             * @description The version to roll back to.
+             */
             to_version: number;
             /** @description Reason for the change, stored with the version. */
             reason?: string;
-            /** @description Fails unless this is still the newest version; `If-Match: "v3"` means the same. */
+            /**
+             * Format: int32
+             * @description Fails unless this is still the newest version; `If-Match: "v3"` means the same.
+             */
             expected_version?: number;
         };
         /** @description The response of `rollbackSecret`. */
         RollbackSecretOutput: {
             /** @description An id that starts with sec_. */
             id: string;
-            /** @description Integer id of the same secret. */
+            /**
+             * Format: int64
+             * @description Integer id of the same secret.
+             */
             secret_id: number;
             /** @description Path of the secret in the vault. */
             path: string;
@@ -4507,7 +5088,10 @@ export interface components {
             type: string;
             environment: components["schemas"]["Stage"];
             protection: components["schemas"]["Protection"];
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             metadata: components["schemas"]["SecretMetadata"];
             /**
@@ -4526,12 +5110,20 @@ export interface components {
             vault: string;
             rotation: components["schemas"]["RotationSettings"] | null;
             rotation_status: components["schemas"]["RotationStatus"] | null;
-            /** @description The version whose value was restored. */
+            /** @description The score that was last computed; null until then. For callers who may not read the value it leaves out what tells something about it. */
+            risk_score: number | null;
+            /**
+             * Format: int64
+             * @description The version whose value was restored.
+             */
             restored_from: number;
         };
         /** @description The request body of `rotateClusterToken`. */
         RotateClusterTokenInput: {
-            /** @description How long the previous token is still accepted. Default: 0, so it is revoked at once. */
+            /**
+             * Format: int32
+             * @description How long the previous token is still accepted. Default: 0, so it is revoked at once.
+             */
             overlap_seconds?: number;
         };
         /** @description The request body of `rotateConnection`. */
@@ -4542,14 +5134,23 @@ export interface components {
             certificate?: boolean;
             /** @description Certificate signing request for the new certificate. */
             csr_pem?: string;
-            /** @description How long the previous secret and certificates stay valid, in seconds. Default: 0. */
+            /**
+             * Format: int32
+             * @description How long the previous secret and certificates stay valid, in seconds. Default: 0.
+             */
             overlap_seconds?: number;
-            /** @description Validity of the certificate, in days. Default: 30. */
+            /**
+             * Format: int32
+             * @description Validity of the certificate, in days. Default: 30.
+             */
             certificate_ttl_days?: number;
         };
         /** @description The response of `rotateConnection`. */
         RotateConnectionOutput: {
-            /** @description The number of the connection. */
+            /**
+             * Format: int64
+             * @description The number of the connection.
+             */
             id: number;
             /** @description The client id of the connection: a UUID. */
             client_id: string;
@@ -4574,7 +5175,10 @@ export interface components {
         RotateEncryptionKeyOutput: {
             /** @description The name of the key. */
             name: string;
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             /**
              * Format: date-time
@@ -4595,7 +5199,10 @@ export interface components {
          *     }
          */
         RotateScimTokenInput: {
-            /** @description How long the former token is accepted. Default: 0. */
+            /**
+             * Format: int32
+             * @description How long the former token is accepted. Default: 0.
+             */
             overlap_seconds?: number;
         };
         /**
@@ -4614,7 +5221,10 @@ export interface components {
             /** @description At most 1 MiB; may be empty if the type allows it. */
             value?: string;
             generator?: components["schemas"]["Generator"];
-            /** @description Fails unless this is still the newest version; `If-Match: "v3"` means the same. */
+            /**
+             * Format: int32
+             * @description Fails unless this is still the newest version; `If-Match: "v3"` means the same.
+             */
             expected_version?: number;
         };
         /** @description The response of `rotateSecret`. */
@@ -4626,7 +5236,10 @@ export interface components {
              * @enum {string}
              */
             status: "completed" | "in_progress";
-            /** @description The newest version; while the rotation is in progress, still the old one. */
+            /**
+             * Format: int64
+             * @description The newest version; while the rotation is in progress, still the old one.
+             */
             version: number;
             rotated_at: string | null;
             next_rotation: string | null;
@@ -4641,7 +5254,10 @@ export interface components {
         };
         /** @description Automatic rotation: how often and how. */
         RotationSettings: {
-            /** @description Interval between rotations, in days. */
+            /**
+             * Format: int32
+             * @description Interval between rotations, in days.
+             */
             interval_days: number;
             generator?: components["schemas"]["Generator"];
             backend?: components["schemas"]["RotationBackend"];
@@ -4687,11 +5303,11 @@ export interface components {
         /** @description The e-mail address of the account. There is one. */
         ScimEmail: {
             /** @description The address. */
-            value: string;
+            value?: string;
             /** @description work */
-            type: string;
+            type?: string;
             /** @description true */
-            primary: boolean;
+            primary?: boolean;
         };
         /** @description An error of a SCIM endpoint (RFC 7644, 3.12). */
         ScimError: {
@@ -4721,30 +5337,43 @@ export interface components {
         /** @description A member of a group. */
         ScimMember: {
             /** @description The id of the user. */
-            value: string;
+            value?: string;
+            /** @description Their URL. */
+            $ref?: string;
             /** @description User */
-            type: string;
+            type?: string;
             /** @description The userName. */
-            display: string;
+            display?: string;
+        };
+        /** @description A group that a person is in. */
+        ScimMembership: {
+            /** @description The id of the group. */
+            value?: string;
+            /** @description Its URL. */
+            $ref?: string;
+            /** @description Its displayName. */
+            display?: string;
+            /** @description direct */
+            type?: string;
         };
         /** @description When a resource was made and changed, and where it is. */
         ScimMeta: {
             /** @description User or Group. */
-            resourceType: string;
+            resourceType?: string;
             /**
              * Format: date-time
              * @description ISO 8601 in UTC, with milliseconds.
              */
-            created: string;
+            created?: string;
             /**
              * Format: date-time
              * @description ISO 8601 in UTC, with milliseconds.
              */
-            lastModified: string;
+            lastModified?: string;
             /** @description Its address. */
-            location: string;
+            location?: string;
             /** @description Its ETag. */
-            version: string;
+            version?: string;
         };
         /** @description The parts of a name. */
         ScimName: {
@@ -4772,6 +5401,15 @@ export interface components {
              * @example false
              */
             value?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A person or a group, as `meta.resourceType` says. */
+        ScimResource: {
+            /** @description The schema of the resource. */
+            schemas: string[];
+            /** @description Its id. */
+            id: string;
         } & {
             [key: string]: unknown;
         };
@@ -4842,6 +5480,8 @@ export interface components {
             emails?: components["schemas"]["ScimEmail"][];
             /** @description Whether the account can be used. */
             active?: boolean;
+            /** @description The groups of the provider that the person is in, if any. */
+            groups?: components["schemas"]["ScimMembership"][];
             meta?: components["schemas"]["ScimMeta"];
         };
         /** @description A secret whose value contains the text. */
@@ -4852,8 +5492,200 @@ export interface components {
             path: string;
             /** @description Type of the secret. */
             type: string;
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
+        };
+        /**
+         * @description The request body of `searchScimGroups`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+         *       ],
+         *       "filter": "displayName sw \"A\"",
+         *       "startIndex": 1,
+         *       "count": 10
+         *     }
+         */
+        SearchScimGroupsInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:api:messages:2.0:SearchRequest.
+             * @example [
+             *       "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Attributes to return besides id and schemas. */
+            attributes?: string[];
+            /** @description Attributes to leave out, such as members. */
+            excludedAttributes?: string[];
+            /**
+             * @description Attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses.
+             * @example userName eq "ada@acme.example"
+             */
+            filter?: string;
+            /**
+             * Format: int64
+             * @description The index of the first, from 1; less counts as 1.
+             */
+            startIndex?: number;
+            /**
+             * Format: int64
+             * @description The number of resources, at most 200; 0 or less gives the total alone. Default: 100.
+             */
+            count?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The response of `searchScimGroups`. */
+        SearchScimGroupsOutput: {
+            /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
+            schemas: string[];
+            /**
+             * Format: int64
+             * @description How many match, on all pages.
+             */
+            totalResults: number;
+            /**
+             * Format: int64
+             * @description The index of the first, from 1.
+             */
+            startIndex: number;
+            /**
+             * Format: int64
+             * @description How many are on this page.
+             */
+            itemsPerPage: number;
+            /** @description The page. */
+            Resources: components["schemas"]["ScimGroup"][];
+        };
+        /**
+         * @description The request body of `searchScim`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+         *       ],
+         *       "filter": "displayName sw \"A\"",
+         *       "startIndex": 1,
+         *       "count": 10
+         *     }
+         */
+        SearchScimInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:api:messages:2.0:SearchRequest.
+             * @example [
+             *       "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Attributes to return besides id and schemas. */
+            attributes?: string[];
+            /** @description Attributes to leave out, such as members. */
+            excludedAttributes?: string[];
+            /**
+             * @description Attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses.
+             * @example userName eq "ada@acme.example"
+             */
+            filter?: string;
+            /**
+             * Format: int64
+             * @description The index of the first, from 1; less counts as 1.
+             */
+            startIndex?: number;
+            /**
+             * Format: int64
+             * @description The number of resources, at most 200; 0 or less gives the total alone. Default: 100.
+             */
+            count?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The response of `searchScim`. */
+        SearchScimOutput: {
+            /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
+            schemas: string[];
+            /**
+             * Format: int64
+             * @description How many match, on all pages.
+             */
+            totalResults: number;
+            /**
+             * Format: int64
+             * @description The index of the first, from 1.
+             */
+            startIndex: number;
+            /**
+             * Format: int64
+             * @description How many are on this page.
+             */
+            itemsPerPage: number;
+            /** @description The page. */
+            Resources: components["schemas"]["ScimResource"][];
+        };
+        /**
+         * @description The request body of `searchScimUsers`.
+         * @example {
+         *       "schemas": [
+         *         "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+         *       ],
+         *       "filter": "displayName sw \"A\"",
+         *       "startIndex": 1,
+         *       "count": 10
+         *     }
+         */
+        SearchScimUsersInput: {
+            /**
+             * @description Contains urn:ietf:params:scim:api:messages:2.0:SearchRequest.
+             * @example [
+             *       "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+             *     ]
+             */
+            schemas?: unknown;
+            /** @description Attributes to return besides id and schemas. */
+            attributes?: string[];
+            /** @description Attributes to leave out, such as members. */
+            excludedAttributes?: string[];
+            /**
+             * @description Attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses.
+             * @example userName eq "ada@acme.example"
+             */
+            filter?: string;
+            /**
+             * Format: int64
+             * @description The index of the first, from 1; less counts as 1.
+             */
+            startIndex?: number;
+            /**
+             * Format: int64
+             * @description The number of resources, at most 200; 0 or less gives the total alone. Default: 100.
+             */
+            count?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The response of `searchScimUsers`. */
+        SearchScimUsersOutput: {
+            /** @description Contains urn:ietf:params:scim:api:messages:2.0:ListResponse. */
+            schemas: string[];
+            /**
+             * Format: int64
+             * @description How many match, on all pages.
+             */
+            totalResults: number;
+            /**
+             * Format: int64
+             * @description The index of the first, from 1.
+             */
+            startIndex: number;
+            /**
+             * Format: int64
+             * @description How many are on this page.
+             */
+            itemsPerPage: number;
+            /** @description The page. */
+            Resources: components["schemas"]["ScimUser"][];
         };
         /** @description The request body of `searchSecrets`. */
         SearchSecretsInput: {
@@ -4892,7 +5724,10 @@ export interface components {
         Secret: {
             /** @description An id that starts with sec_. */
             id: string;
-            /** @description Integer id of the same secret. */
+            /**
+             * Format: int64
+             * @description Integer id of the same secret.
+             */
             secret_id: number;
             /** @description Path of the secret in the vault. */
             path: string;
@@ -4900,7 +5735,10 @@ export interface components {
             type: string;
             environment: components["schemas"]["Stage"];
             protection: components["schemas"]["Protection"];
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             metadata: components["schemas"]["SecretMetadata"];
             /**
@@ -4919,6 +5757,8 @@ export interface components {
             vault: string;
             rotation: components["schemas"]["RotationSettings"] | null;
             rotation_status: components["schemas"]["RotationStatus"] | null;
+            /** @description The score that was last computed; null until then. For callers who may not read the value it leaves out what tells something about it. */
+            risk_score: number | null;
         };
         /** @description Metadata of a secret. */
         SecretMetadata: {
@@ -4963,7 +5803,10 @@ export interface components {
         };
         /** @description A version of a secret, without its value. */
         SecretVersion: {
-            /** @description Its number. */
+            /**
+             * Format: int64
+             * @description Its number.
+             */
             version: number;
             /**
              * @description The operation that created it.
@@ -4989,7 +5832,10 @@ export interface components {
         SecretWithValue: {
             /** @description An id that starts with sec_. */
             id: string;
-            /** @description Integer id of the same secret. */
+            /**
+             * Format: int64
+             * @description Integer id of the same secret.
+             */
             secret_id: number;
             /** @description Path of the secret in the vault. */
             path: string;
@@ -4997,7 +5843,10 @@ export interface components {
             type: string;
             environment: components["schemas"]["Stage"];
             protection: components["schemas"]["Protection"];
-            /** @description The newest version. */
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
             version: number;
             metadata: components["schemas"]["SecretMetadata"];
             /**
@@ -5016,6 +5865,8 @@ export interface components {
             vault: string;
             rotation: components["schemas"]["RotationSettings"] | null;
             rotation_status: components["schemas"]["RotationStatus"] | null;
+            /** @description The score that was last computed; null until then. For callers who may not read the value it leaves out what tells something about it. */
+            risk_score: number | null;
             /** @description The value. */
             value: string;
         };
@@ -5069,7 +5920,7 @@ export interface components {
          *     }
          */
         SignUpInput: {
-            /** @description An e-mail address. */
+            /** @description An e-mail address. The part before the @ may have letters of one script; the domain is ASCII (`xn--…`). */
             email: string;
             /** @description A new password, at least 12 characters. */
             password: string;
@@ -5220,9 +6071,15 @@ export interface components {
             user_code: string;
             /** @description The page to open; null without a provider. */
             verification_uri: string | null;
-            /** @description How long both are valid, in seconds. */
+            /**
+             * Format: int64
+             * @description How long both are valid, in seconds.
+             */
             expires_in: number;
-            /** @description How long to wait between polls, in seconds. */
+            /**
+             * Format: int64
+             * @description How long to wait between polls, in seconds.
+             */
             interval: number;
         };
         /**
@@ -5300,7 +6157,10 @@ export interface components {
         };
         /** @description The last entry of a tenant’s audit log. */
         TenantHead: {
-            /** @description Its number. */
+            /**
+             * Format: int64
+             * @description Its number.
+             */
             seq: number;
             /** @description Its hash in the chain. */
             hash: string;
@@ -5315,7 +6175,10 @@ export interface components {
             region: string | null;
             /** @description The URL of the region; null if it is not configured here. */
             url: string | null;
-            /** @description Increases with each promotion; 0 if no region is assigned. */
+            /**
+             * Format: int64
+             * @description Increases with each promotion; 0 if no region is assigned.
+             */
             epoch: number;
             /** @description The primary region before the last promotion. */
             previous: string | null;
@@ -5331,7 +6194,10 @@ export interface components {
         };
         /** @description How far the data of a tenant in this region is behind what its primary region last published. */
         TenantReplica: {
-            /** @description The last entry of the audit log that this region has. */
+            /**
+             * Format: int64
+             * @description The last entry of the audit log that this region has.
+             */
             local_seq: number;
             /** @description The last entry that the primary region had published. */
             published_seq: number | null;
@@ -5373,7 +6239,10 @@ export interface components {
             delivered: boolean;
             /** @description What the receiver responded, or why it could not be reached. */
             message: string;
-            /** @description How long it took. */
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
             duration_ms: number;
         };
         /** @description The response of `testWebhook`. */
@@ -5382,7 +6251,10 @@ export interface components {
             delivered: boolean;
             response_status: number | null;
             error: string | null;
-            /** @description How long it took. */
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
             duration_ms: number;
         };
         /** @description The plan of a tenant, and what it uses of it. */
@@ -5416,7 +6288,13 @@ export interface components {
             name: string;
             /** @description An id that starts with user_. */
             user_id: string;
+            /** @description The session or token that it was created with; of a session, the one that confirmed its device code. Null if there is none, or it is older than this field. */
+            parent_id: string | null;
+            /** @description Whether it ends when that session is ended, when all sessions are, and when the password changes. A token always ends with the token that created it. */
+            ends_with_sessions: boolean;
+            /** @description What it may do at most: its own scope, within those of the tokens that it was created with. */
             scope: components["schemas"]["TokenScope"] | null;
+            /** @description Where it may be used, in the same way: addresses and ranges; null for anywhere. */
             ip_allowlist: string[] | null;
             dpop_jkt: string | null;
             status: components["schemas"]["TokenStatus"];
@@ -5453,7 +6331,10 @@ export interface components {
         TokenizeInput: {
             /** @description The value to store. */
             value: string;
-            /** @description Lifetime in days; without it the value does not expire. */
+            /**
+             * Format: int32
+             * @description Lifetime in days; without it the value does not expire.
+             */
             ttl_days?: number;
         };
         /** @description The response of `tokenize`. */
@@ -5505,7 +6386,10 @@ export interface components {
             require_dpop?: boolean;
             concurrent_session_limit?: number | null;
             concurrent_session_action?: components["schemas"]["SessionAction"];
-            /** @description A session without requests for this long has expired, in seconds. */
+            /**
+             * Format: int32
+             * @description A session without requests for this long has expired, in seconds.
+             */
             concurrent_session_ttl_seconds?: number;
             ip_allowlist?: string[] | null;
             environment?: string | null;
@@ -5565,7 +6449,10 @@ export interface components {
             claims?: {
                 [key: string]: string | number | boolean;
             };
-            /** @description How long the issued token and certificate are valid, in seconds. Default: 900. */
+            /**
+             * Format: int32
+             * @description How long the issued token and certificate are valid, in seconds. Default: 900.
+             */
             token_ttl_seconds?: number;
             /** @description Whether tokens are accepted. Default: true. */
             enabled?: boolean;
@@ -5587,7 +6474,10 @@ export interface components {
             /** @description Purpose of the policy. */
             description?: string;
             document: components["schemas"]["PolicyDocument"];
-            /** @description Fails unless this is still the current version. */
+            /**
+             * Format: int32
+             * @description Fails unless this is still the current version.
+             */
             expected_version?: number;
         };
         /**
@@ -5657,7 +6547,10 @@ export interface components {
             rotation?: components["schemas"]["RotationSettings"] | null;
             /** @description Reason for the change, stored with the version. */
             reason?: string;
-            /** @description Fails unless this is still the newest version; `If-Match: "v3"` means the same. */
+            /**
+             * Format: int32
+             * @description Fails unless this is still the newest version; `If-Match: "v3"` means the same.
+             */
             expected_version?: number;
         };
         /**
@@ -5688,7 +6581,7 @@ export interface components {
             group_mapping?: {
                 [key: string]: string;
             };
-            /** @description The role of people whose groups give none; null refuses them. Default: null. */
+            /** @description The role of people whose groups give none; null refuses them, and is required for an issuer at which anybody can have an account, such as Google. Default: null. */
             default_role?: components["schemas"]["SsoRole"] | null;
             /** @description If true, only break-glass owners can log in with a password or a passkey; every owner while there is none. Default: false. */
             required?: boolean;
@@ -5732,7 +6625,10 @@ export interface components {
             tags?: string[];
             /** @description Encryption settings. */
             encryption?: {
-                /** @description Interval between rotations of the vault’s key, in days. */
+                /**
+                 * Format: int32
+                 * @description Interval between rotations of the vault’s key, in days.
+                 */
                 rotation_days: number;
             };
             audit?: components["schemas"]["VaultAuditChange"];
@@ -5763,7 +6659,10 @@ export interface components {
             /** @description Letters, digits, dot, underscore, hyphen; at most 63 characters. */
             name?: string;
             type?: components["schemas"]["WorkloadMethodType"];
-            /** @description The AppConnection that its tokens are bound to. */
+            /**
+             * Format: int64
+             * @description The AppConnection that its tokens are bound to.
+             */
             app_connection_id?: number;
             /** @description Fields by type. k8s_sa: issuer, ca_cert_pem, allowed_namespaces, allowed_sa_names, api_server_url?, token_reviewer_jwt?. aws_iam: allowed_arns, sts_endpoint?. gcp_iam: expected_audience, allowed_emails, issuer?. azure_msi: expected_audience, allowed_object_ids, tenant_id?, issuer?. oidc_generic: expected_issuer, expected_audience, allowed_subjects. spiffe: trust_domain, trust_bundle_pem, expected_audience, allowed_spiffe_ids. */
             config?: {
@@ -5848,7 +6747,10 @@ export interface components {
             /** @description Its tags. */
             tags: string[];
             status: components["schemas"]["VaultStatus"];
-            /** @description Number of its secrets. */
+            /**
+             * Format: int64
+             * @description Number of its secrets.
+             */
             secrets_count: number;
             /** @description Whether clients encrypt the values, so that the service never sees the plaintext. */
             is_zero_knowledge: boolean;
@@ -5867,6 +6769,12 @@ export interface components {
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
             approval_id: string | null;
+            /** @description Ids of its secrets that you may list, except those in `fortress_secret_ids`. */
+            secret_ids: string[];
+            /** @description Ids of its fortress secrets that you may list. */
+            fortress_secret_ids: string[];
+            /** @description True if there are more than 1000 of either kind. */
+            secret_ids_truncated: boolean;
         };
         /** @description Audit settings of a vault. */
         VaultAudit: {
@@ -5880,7 +6788,7 @@ export interface components {
             log_reads?: boolean;
             retention_days?: number | null;
         };
-        /** @description A vault with its secret ids and the policies that apply to it. */
+        /** @description A vault with your role in it and the policies that apply to it. */
         VaultDetail: {
             /** @description An id that starts with vault_. */
             id: string;
@@ -5892,7 +6800,10 @@ export interface components {
             /** @description Its tags. */
             tags: string[];
             status: components["schemas"]["VaultStatus"];
-            /** @description Number of its secrets. */
+            /**
+             * Format: int64
+             * @description Number of its secrets.
+             */
             secrets_count: number;
             /** @description Whether clients encrypt the values, so that the service never sees the plaintext. */
             is_zero_knowledge: boolean;
@@ -5911,14 +6822,14 @@ export interface components {
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
             approval_id: string | null;
-            /** @description Your role as a member, or that of a group you are in if it is higher; null if you are no member. Your role in the tenant and policies may allow more or less. */
-            your_role: components["schemas"]["VaultRole"] | null;
-            /** @description Ids of its secrets, except those in `fortress_secret_ids`. */
+            /** @description Ids of its secrets that you may list, except those in `fortress_secret_ids`. */
             secret_ids: string[];
-            /** @description Ids of its fortress secrets. */
+            /** @description Ids of its fortress secrets that you may list. */
             fortress_secret_ids: string[];
             /** @description True if there are more than 1000 of either kind. */
             secret_ids_truncated: boolean;
+            /** @description Your role as a member, or that of a group you are in if it is higher; null if you are no member. Your role in the tenant and policies may allow more or less. */
+            your_role: components["schemas"]["VaultRole"] | null;
             /** @description Attached policies that apply to the vault or its secrets. */
             policies: components["schemas"]["VaultPolicy"][];
         };
@@ -5930,7 +6841,10 @@ export interface components {
              */
             algorithm: "AES-256-GCM";
             key_source: components["schemas"]["KeySource"];
-            /** @description Interval between rotations of the vault's key, in days; values under older key versions can still be read. */
+            /**
+             * Format: int64
+             * @description Interval between rotations of the vault's key, in days; values under older key versions can still be read.
+             */
             rotation_days: number;
         };
         /** @description A vault, and the role that a new user gets in it. */
@@ -5994,7 +6908,10 @@ export interface components {
             /** @description Its tags. */
             tags: string[];
             status: components["schemas"]["VaultStatus"];
-            /** @description Number of its secrets. */
+            /**
+             * Format: int64
+             * @description Number of its secrets.
+             */
             secrets_count: number;
             /** @description Whether clients encrypt the values, so that the service never sees the plaintext. */
             is_zero_knowledge: boolean;
@@ -6055,27 +6972,51 @@ export interface components {
         VerifyAuditOutput: {
             /** @description No problem was found in the log or the rows. */
             valid: boolean;
-            /** @description The number of entries in the chain, including purged and archived ones. */
+            /**
+             * Format: int64
+             * @description The number of entries in the chain, including purged and archived ones.
+             */
             entries: number;
-            /** @description The number of entries that were deleted because the retention of their vault ended; an entry `audit:purge` records each deletion. */
+            /**
+             * Format: int64
+             * @description The number of entries that were deleted because the retention of their vault ended; an entry `audit:purge` records each deletion.
+             */
             purged: number;
-            /** @description The number of entries that were moved to the archive. Of these the record of each range is checked, and what stays of it in the database. */
+            /**
+             * Format: int64
+             * @description The number of entries that were moved to the archive. Of these the record of each range is checked, and what stays of it in the database.
+             */
             archived: number;
             first_broken: {
-                /** @description The number of the entry. */
+                /**
+                 * Format: int64
+                 * @description The number of the entry.
+                 */
                 seq: number;
                 /** @description What is wrong with the entry. */
                 reason: string;
             } | null;
-            /** @description The number of checkpoints that match the log, each with two valid signatures. */
+            /**
+             * Format: int64
+             * @description The number of checkpoints that match the log, each with two valid signatures.
+             */
             checkpoints: number;
-            /** @description The last entry that a checkpoint covers; 0 if there is none. */
+            /**
+             * Format: int64
+             * @description The last entry that a checkpoint covers; 0 if there is none.
+             */
             signed_seq: number;
             /** @description The result of checking the rows that decide access. */
             rows: {
-                /** @description The number of rows checked: those that decide access or define a secret, each against its MAC and its latest record in the log. */
+                /**
+                 * Format: int64
+                 * @description The number of rows checked: those that decide access or define a secret, each against its MAC and its latest record in the log.
+                 */
                 checked: number;
-                /** @description The number of rows with a problem. */
+                /**
+                 * Format: int64
+                 * @description The number of rows with a problem.
+                 */
                 problems_count: number;
                 /** @description The first hundred problems. */
                 problems: components["schemas"]["RowProblem"][];
@@ -6151,7 +7092,10 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "delivered" | "failed";
-            /** @description How often it was sent. */
+            /**
+             * Format: int64
+             * @description How often it was sent.
+             */
             attempts: number;
             response_status: number | null;
             duration_ms: number | null;
@@ -6165,10 +7109,10 @@ export interface components {
             ended_at: string | null;
         };
         /**
-         * @description The name of an event. `anomaly.detected`: A detector found something unusual. `secret.rotated`: A secret was rotated. `rotation.failed`: A rotation failed or its outcome is unknown. `secret.expiring`: The certificate in a secret expires soon. `approval.requested`: A change waits for approval. `approval.decided`: A change was approved or rejected. `certificate.expiring`: A certificate expires soon. `exporter.failing`: An exporter of the audit log fails again and again. `endpoint.drift`: A host differs from what was recorded of it.
+         * @description The name of an event. `anomaly.detected`: A detector found something unusual. `secret.rotated`: A secret was rotated. `rotation.failed`: A rotation failed or its outcome is unknown. `secret.expiring`: The certificate in a secret expires soon. `approval.requested`: A change waits for approval. `approval.decided`: A change was approved or rejected. `break_glass.used`: An operator or an owner acted without the approval that others need, or a break-glass owner signed in. `certificate.expiring`: A certificate expires soon. `exporter.failing`: An exporter of the audit log fails again and again. `endpoint.drift`: A host differs from what was recorded of it.
          * @enum {string}
          */
-        WebhookEventName: "anomaly.detected" | "secret.rotated" | "rotation.failed" | "secret.expiring" | "approval.requested" | "approval.decided" | "certificate.expiring" | "exporter.failing" | "endpoint.drift";
+        WebhookEventName: "anomaly.detected" | "secret.rotated" | "rotation.failed" | "secret.expiring" | "approval.requested" | "approval.decided" | "break_glass.used" | "certificate.expiring" | "exporter.failing" | "endpoint.drift";
         /**
          * @description standard: the event as JSON, signed as Standard Webhooks has it. slack, teams and pagerduty: a message for these services.
          * @enum {string}
@@ -6221,7 +7165,10 @@ export interface components {
             principals: components["schemas"]["AllowedPrincipal"][];
             /** @description Whether there are more than are listed. */
             truncated: boolean;
-            /** @description How many more there are that you may not read. */
+            /**
+             * Format: int64
+             * @description How many more there are that you may not read.
+             */
             hidden: number;
         };
         /** @description A Kubernetes Secret that is not delivered. Leave the copy in the cluster as it is. */
@@ -6252,7 +7199,10 @@ export interface components {
          *     }
          */
         WorkloadLoginInput: {
-            /** @description The method. */
+            /**
+             * Format: int64
+             * @description The method.
+             */
             method_id: number;
             /** @description k8s_sa: the projected service-account token. */
             k8s_token?: string;
@@ -6283,12 +7233,18 @@ export interface components {
         };
         /** @description A login method, with which workloads of a cluster, cloud or issuer log in as an AppConnection. */
         WorkloadMethod: {
-            /** @description Number of the method. */
+            /**
+             * Format: int64
+             * @description Number of the method.
+             */
             id: number;
             /** @description Its name. */
             name: string;
             type: components["schemas"]["WorkloadMethodType"];
-            /** @description The AppConnection that its tokens are bound to. */
+            /**
+             * Format: int64
+             * @description The AppConnection that its tokens are bound to.
+             */
             app_connection_id: number;
             /** @description The config, without its secret members. */
             config: Record<string, never>;
@@ -6881,7 +7837,7 @@ export interface operations {
                 attributes?: string;
                 /** @description Attributes to leave out, separated by commas, such as members. */
                 excludedAttributes?: string;
-                /** @description Attributes compared by eq, joined by and, or and parentheses. */
+                /** @description Attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses. */
                 filter?: string;
                 /** @description The index of the first, from 1; less counts as 1. */
                 startIndex?: number;
@@ -6919,6 +7875,66 @@ export interface operations {
                 content: {
                     "application/scim+json": components["schemas"]["ScimUser"];
                     "application/json": components["schemas"]["ScimUser"];
+                };
+            };
+        };
+    };
+    searchScim: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["SearchScimInput"];
+                "application/json": components["schemas"]["SearchScimInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["SearchScimOutput"];
+                    "application/json": components["schemas"]["SearchScimOutput"];
+                };
+            };
+        };
+    };
+    searchScimUsers: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["SearchScimUsersInput"];
+                "application/json": components["schemas"]["SearchScimUsersInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["SearchScimUsersOutput"];
+                    "application/json": components["schemas"]["SearchScimUsersOutput"];
+                };
+            };
+        };
+    };
+    searchScimGroups: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody?: {
+            content: {
+                "application/scim+json": components["schemas"]["SearchScimGroupsInput"];
+                "application/json": components["schemas"]["SearchScimGroupsInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/scim+json": components["schemas"]["SearchScimGroupsOutput"];
+                    "application/json": components["schemas"]["SearchScimGroupsOutput"];
                 };
             };
         };
@@ -7037,7 +8053,7 @@ export interface operations {
                 attributes?: string;
                 /** @description Attributes to leave out, separated by commas, such as members. */
                 excludedAttributes?: string;
-                /** @description Attributes compared by eq, joined by and, or and parentheses. */
+                /** @description Attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses. */
                 filter?: string;
                 /** @description The index of the first, from 1; less counts as 1. */
                 startIndex?: number;
@@ -7389,8 +8405,32 @@ export interface operations {
             };
         };
     };
+    endSessions: {
+        parameters: {
+            query?: {
+                /** @description If true, the personal access tokens go on that were created with these sessions. Default: false. */
+                keep_tokens?: boolean;
+            };
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["EndSessionsOutput"];
+                };
+            };
+        };
+    };
     endSession: {
         parameters: {
+            query?: {
+                /** @description If true, the personal access tokens go on that were created with these sessions. Default: false. */
+                keep_tokens?: boolean;
+            };
             header?: {
                 /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -8331,6 +9371,28 @@ export interface operations {
             };
         };
     };
+    listPolicyVersions: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+            path: {
+                /** @description A policy, by its name or its id. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListPolicyVersionsOutput"];
+                };
+            };
+        };
+    };
     attachPolicy: {
         parameters: {
             header?: {
@@ -8427,6 +9489,24 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["WhoCanOutput"];
+                };
+            };
+        };
+    };
+    explainAccess: {
+        parameters: {
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainAccessInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ExplainAccessOutput"];
                 };
             };
         };
@@ -9411,7 +10491,7 @@ export interface operations {
     readEnvironment: {
         parameters: {
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
             };
         };
@@ -9431,7 +10511,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
             };
         };
@@ -9457,7 +10537,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
             };
         };
@@ -9479,7 +10559,7 @@ export interface operations {
                 cursor?: string;
             };
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
             };
         };
@@ -9499,7 +10579,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
             };
         };
@@ -9525,7 +10605,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
                 /** @description A secret, by its integer `secret_id` or its `id`. */
                 secret_id: string;
@@ -9553,7 +10633,7 @@ export interface operations {
                 permit?: string[];
             };
             path: {
-                /** @description The number of a composed environment, or its name. A text of digits is a number. */
+                /** @description The number of a composed environment, or its name. A text of digits is a number, if there is one with that number. */
                 environment_id: string;
             };
         };
@@ -10166,6 +11246,8 @@ export interface operations {
                 id: string;
                 /** @description The version. Default: the newest. */
                 version?: number;
+                /** @description Returns one member of a value that is a JSON object as `value`: text as it is, anything else as JSON. A name with dots leads into objects, unless a member has that very name. */
+                property?: string;
             };
         };
         responses: {
@@ -10186,6 +11268,8 @@ export interface operations {
                 name: string;
                 /** @description The version. Default: the newest. */
                 version?: number;
+                /** @description Returns one member of a value that is a JSON object as `value`: text as it is, anything else as JSON. A name with dots leads into objects, unless a member has that very name. */
+                property?: string;
             };
         };
         responses: {
@@ -11399,9 +12483,9 @@ export interface operations {
                 /** @description Whether allowed requests are listed that only looked something up: they changed nothing and showed no value of a secret. Default: include. */
                 look_ups?: "include" | "exclude";
                 /** @description At or after this time. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
-                from?: string | unknown | unknown;
+                from?: string;
                 /** @description Before this time. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
-                to?: string | unknown | unknown;
+                to?: string;
             };
         };
         responses: {
@@ -11635,6 +12719,12 @@ export interface operations {
                     "application/json": components["schemas"]["Exporter"];
                 };
             };
+            /** @description Not done: approval of the kind `siem_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
         };
     };
     listWebhooks: {
@@ -11829,7 +12919,7 @@ export interface operations {
                 /** @description Another tenant, by id; only for the operator tenant. */
                 tenant?: string;
                 /** @description Only anomalies detected at or after this time. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
-                since?: string | unknown | unknown;
+                since?: string;
                 /** @description Only anomalies with this status. Default: open. */
                 status?: "open" | "acknowledged" | "dismissed" | "resolved" | "all";
                 /** @description The maximum number of items. Default: 100. */
@@ -12144,6 +13234,38 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ListNodesOutput"];
+                };
+            };
+        };
+    };
+    listJobs: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListJobsOutput"];
+                };
+            };
+        };
+    };
+    runJob: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The name of a job. */
+                job: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
         };

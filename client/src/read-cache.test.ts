@@ -78,7 +78,7 @@ test('it is bounded: the one not used for longest leaves, and a change forgets',
   assert.equal(state.reads, 3);
   await get('v/b?');
   assert.equal(state.reads, 4);
-  cache.forget('v/b?');
+  cache.evict('v/b?');
   await get('v/b?');
   assert.equal(state.reads, 5);
 });

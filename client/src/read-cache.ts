@@ -3,7 +3,7 @@ import { CofferError } from './errors.ts';
 export interface CacheOptions {
   /** How long a value is served without asking the service. */
   maxAgeMs: number;
-  /** How many answers are kept: 1,024 unless given. The one not used for longest leaves first. */
+  /** How many responses are cached: 1,024 unless given. The least recently used one is evicted first. */
   entries?: number;
   /** If the service cannot be reached, a value up to this age is served. Never unless given, and never after a refusal. */
   staleIfErrorMs?: number;
@@ -13,7 +13,7 @@ const ENTRIES = 1024;
 /** Of all values together. */
 const SIZE_MAX = 64 * 1024 * 1024;
 
-interface Kept<T> {
+interface Cached<T> {
   value: T;
   readAt: number;
 }
@@ -25,7 +25,7 @@ export class ReadCache<T> {
   readonly #staleIfErrorMs: number;
   readonly #now: () => number;
   readonly #sizeOf: (value: T) => number;
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #cached = new Map<string, Cached<T>>();
   #size = 0;
 
   constructor(
@@ -41,10 +41,10 @@ export class ReadCache<T> {
   }
 
   async get(key: string, read: () => Promise<T>): Promise<T> {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && this.#now() - kept.readAt < this.#maxAgeMs) {
-      this.#keep(key, kept);
-      return kept.value;
+    const cached = this.#cached.get(key);
+    if (cached !== undefined && this.#now() - cached.readAt < this.#maxAgeMs) {
+      this.#keep(key, cached);
+      return cached.value;
     }
     try {
       const readAt = this.#now();
@@ -52,40 +52,40 @@ export class ReadCache<T> {
       this.#keep(key, { value, readAt });
       return value;
     } catch (error) {
-      if (kept !== undefined && isUnreachable(error) && this.#now() - kept.readAt < this.#staleIfErrorMs) {
-        return kept.value;
+      if (cached !== undefined && isUnreachable(error) && this.#now() - cached.readAt < this.#staleIfErrorMs) {
+        return cached.value;
       }
-      // A credential that is not valid any more ends the right to everything; any other refusal to what was asked for.
+      // A credential that is not valid any more ends the right to everything; any other refusal ends the right to this response.
       if (isInvalid(error)) this.#clear();
       else if (!isUnreachable(error)) this.#delete(key);
       throw error;
     }
   }
 
-  /** Forgets what begins so: a vault, or one secret in all its versions. */
-  forget(prefix: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#delete(key);
+  /** Evicts every key with this beginning: a vault, or one secret in all its versions. */
+  evict(prefix: string): void {
+    for (const key of this.#cached.keys()) if (key.startsWith(prefix)) this.#delete(key);
   }
 
-  #keep(key: string, kept: Kept<T>): void {
+  #keep(key: string, cached: Cached<T>): void {
     this.#delete(key);
-    this.#kept.set(key, kept);
-    this.#size += this.#sizeOf(kept.value);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= this.#entries && this.#size <= SIZE_MAX) return;
+    this.#cached.set(key, cached);
+    this.#size += this.#sizeOf(cached.value);
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= this.#entries && this.#size <= SIZE_MAX) return;
       this.#delete(oldest);
     }
   }
 
   #delete(key: string): void {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return;
-    this.#size -= this.#sizeOf(kept.value);
-    this.#kept.delete(key);
+    const cached = this.#cached.get(key);
+    if (cached === undefined) return;
+    this.#size -= this.#sizeOf(cached.value);
+    this.#cached.delete(key);
   }
 
   #clear(): void {
-    this.#kept.clear();
+    this.#cached.clear();
     this.#size = 0;
   }
 }

@@ -1,6 +1,6 @@
 const REDACTED = '[redacted]';
 
-/** The facts of something that has a secret value, with `value` where only who asks for it sees it. */
+/** The facts of something that has a secret value, with `value` as a property that only explicit access shows. */
 export type WithValue<Facts extends object, Value> = Readonly<Facts> & { readonly value: Value };
 
 class Redacted<Value> {

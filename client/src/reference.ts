@@ -1,6 +1,6 @@
 import { CofferError } from './errors.ts';
 
-/** `coffer://<vault>/<path>[?version=N][#json-pointer]`, taken apart. */
+/** `coffer://<vault>/<path>[?version=N][#json-pointer]`, parsed. */
 export interface Reference {
   vault: string;
   path: string;

@@ -48,7 +48,7 @@ export async function sendToRegion(
   throw redirectError('The regions refer to each other: try again shortly.');
 }
 
-/** A region may only name another region: the path stays the one that was asked for. */
+/** A region may only name another region: the path stays the requested one. */
 function checkedLocation(location: string | null, regions: readonly string[], target: string): string {
   const region = regions.find((known) => location === `${known}${target}`);
   if (region === undefined) {
@@ -79,7 +79,9 @@ export function baseOf(address: string): string {
   if (search !== '' || hash !== '' || username !== '' || password !== '') {
     throw invalid('The URL of the service must have no user, password, query or fragment.');
   }
-  return `${origin}${pathname.replace(/\/+$/, '')}`;
+  let end = pathname.length;
+  while (pathname.charAt(end - 1) === '/') end--;
+  return `${origin}${pathname.slice(0, end)}`;
 }
 
 function invalid(message: string): CofferError {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Renewing } from './renewing.ts';
 
-/** A clock that the test moves, and a source that counts how often it was asked. */
+/** A clock that the test moves, and a source that counts how often it was called. */
 function source(lifeMs = 90_000) {
-  const state = { now: 0, asked: 0, fails: false };
+  const state = { now: 0, fetches: 0, fails: false };
   const renewing = new Renewing(
     async () => {
-      state.asked++;
+      state.fetches++;
       if (state.fails) throw new Error('the service is down');
-      return { value: `token ${state.asked}`, lifeMs };
+      return { value: `token ${state.fetches}`, lifeMs };
     },
     () => state.now,
   );
@@ -23,7 +23,7 @@ test('a value is obtained once for all who ask, and renewed between six and seve
   assert.equal(await renewing.get(), 'token 1');
   state.now = 90_000 * 0.67;
   assert.deepEqual(await Promise.all([renewing.get(), renewing.get()]), Array(2).fill('token 2'));
-  assert.equal(state.asked, 2);
+  assert.equal(state.fetches, 2);
 });
 
 test('while renewing fails, the old value is used to its end and not a moment longer', async () => {
@@ -33,10 +33,10 @@ test('while renewing fails, the old value is used to its end and not a moment lo
   state.now = 70_000;
   assert.equal(await renewing.get(), 'token 1');
   assert.equal(await renewing.get(), 'token 1');
-  assert.equal(state.asked, 2, 'it does not ask again at once');
+  assert.equal(state.fetches, 2, 'it does not ask again at once');
   state.now = 76_000;
   assert.equal(await renewing.get(), 'token 1');
-  assert.equal(state.asked, 3);
+  assert.equal(state.fetches, 3);
   state.now = 90_000;
   await assert.rejects(renewing.get(), /down/);
   state.fails = false;

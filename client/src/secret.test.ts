@@ -20,6 +20,7 @@ const secret = new Secret({
   next_rotation: null,
   rotation: null,
   rotation_status: null,
+  risk_score: null,
   value: VALUE,
 } as ConstructorParameters<typeof Secret>[0]);
 

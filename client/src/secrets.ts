@@ -1,6 +1,6 @@
 import { type CallOptions, type Connection, sleep } from './connection.ts';
 import { CofferError } from './errors.ts';
-import { pages } from './pages.ts';
+import { collected, pages } from './pages.ts';
 import type { ReadCache } from './read-cache.ts';
 import { redacted, type WithValue } from './redacted.ts';
 import { parseReference, valueAt } from './reference.ts';
@@ -64,11 +64,11 @@ export class Secrets {
     return this.#cache === null ? read() : this.#cache.get(`${vault}/${path}?${version ?? ''}`, read);
   }
 
-  /** What is kept of a secret is forgotten before a change and after it, since a read in between may have kept the old value. */
+  /** The cached responses of a secret are evicted before a change and after it, since a read in between may have cached the old value. */
   async #changing<T>(vault: string, path: string, change: () => Promise<T>): Promise<T> {
-    const forget = () => this.#cache?.forget(`${vault}/${path}?`);
-    forget();
-    return change().finally(forget);
+    const evict = () => this.#cache?.evict(`${vault}/${path}?`);
+    evict();
+    return change().finally(evict);
   }
 
   #read(vault: string, path: string, version: number | undefined, call: CallOptions) {
@@ -112,12 +112,13 @@ export class Secrets {
   /** Every secret under a prefix that the caller may read, with values. */
   async getAll(vault: string, options: CallOptions & { prefix?: string } = {}): Promise<ReadSecret[]> {
     const { prefix, ...call } = options;
-    const all: ReadSecret[] = [];
+    return collected(this.#values(vault, prefix, call));
+  }
+
+  async *#values(vault: string, prefix: string | undefined, call: CallOptions): AsyncGenerator<ReadSecret> {
     const input = { path: { vault }, query: { prefix } };
-    for await (const page of pages(this.#connection, 'GET /v1/vaults/{vault}/aggregate', input, call)) {
-      all.push(...page.secrets.map(({ value, ...facts }) => redacted(facts, value)));
-    }
-    return all;
+    for await (const page of pages(this.#connection, 'GET /v1/vaults/{vault}/aggregate', input, call))
+      for (const { value, ...facts } of page.secrets) yield redacted(facts, value);
   }
 
   /**
@@ -233,7 +234,7 @@ export class Secrets {
       let isWhole = true;
       try {
         const listing = { ...callOf({ signal, timeoutMs }), ...(prefix !== undefined && { prefix }) };
-        for await (const { path, version } of this.list(vault, listing)) seen.set(path, version);
+        for (const { path, version } of await collected(this.list(vault, listing))) seen.set(path, version);
       } catch (error) {
         if (!isPassing(error)) throw error;
         isWhole = false;

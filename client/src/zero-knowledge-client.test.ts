@@ -106,8 +106,8 @@ describe('the client', () => {
       await assert.rejects(client.written(location), { name: 'TypeError' });
     }
     const value = await client.seal('x', { ...AT, version: 1 });
-    for (const asked of [{}, { vault: 'sealed' }, { path: 'db/main' }] as never[]) {
-      await assert.rejects(client.open({ value, version: 1 }, asked), { name: 'TypeError' });
+    for (const requested of [{}, { vault: 'sealed' }, { path: 'db/main' }] as never[]) {
+      await assert.rejects(client.open({ value, version: 1 }, requested), { name: 'TypeError' });
     }
   });
 

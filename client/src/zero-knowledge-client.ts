@@ -67,17 +67,17 @@ export class ZeroKnowledgeClient {
     return sealZeroKnowledge(value, this.#secret, location, this.#options);
   }
 
-  /** Opens the newest version of a secret. `asked` is the location that was requested, never what the response claims. */
-  async open(served: ServedSecret, asked: SecretLocation): Promise<OpenedSecret<string>> {
-    const { value, sealedVersion } = await this.openBytes(served, asked);
+  /** Opens the newest version of a secret. `requested` is the location of the request, never what the response claims. */
+  async open(served: ServedSecret, requested: SecretLocation): Promise<OpenedSecret<string>> {
+    const { value, sealedVersion } = await this.openBytes(served, requested);
     return { value: textOf(value), sealedVersion };
   }
 
-  async openBytes(served: ServedSecret, asked: SecretLocation): Promise<OpenedSecret<Uint8Array>> {
-    const opened = await openNewest(served, this.#secret, asked);
-    const highestVersion = await this.#versions.raise(asked, opened.sealedVersion);
+  async openBytes(served: ServedSecret, requested: SecretLocation): Promise<OpenedSecret<Uint8Array>> {
+    const opened = await openNewest(served, this.#secret, requested);
+    const highestVersion = await this.#versions.raise(requested, opened.sealedVersion);
     if (!(opened.sealedVersion >= highestVersion)) {
-      throw new ZeroKnowledgeVersionError(asked, opened.sealedVersion, highestVersion);
+      throw new ZeroKnowledgeVersionError(requested, opened.sealedVersion, highestVersion);
     }
     return opened;
   }

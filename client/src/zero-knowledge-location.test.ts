@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseSecretPath, RESERVED_LAST_SEGMENTS } from '../../server/src/kernel/http/secret-path.ts';
+import { parseSecretPath, RESERVED_LAST_SEGMENTS } from '../../server/src/kernel/wire/secret-path.ts';
 import { refuseBadLocation } from './zero-knowledge-location.ts';
 
 function takes(location: { vault: string; path: string }): boolean {

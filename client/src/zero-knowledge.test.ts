@@ -138,12 +138,12 @@ describe('the location', () => {
     const development = other({ path: 'dev/db' });
     const known = await sealZeroKnowledge('dev-password-known-to-the-attacker', KEY, development);
     assert.equal(await openZeroKnowledge(known, KEY, development), 'dev-password-known-to-the-attacker');
-    for (const asked of [
+    for (const requested of [
       LOCATION,
       other({ path: 'dev/db', version: 4 }),
       other({ path: 'dev/db', vault: 'another' }),
     ]) {
-      await assert.rejects(openZeroKnowledge(known, KEY, asked), ZeroKnowledgeError);
+      await assert.rejects(openZeroKnowledge(known, KEY, requested), ZeroKnowledgeError);
     }
   });
 

@@ -17,7 +17,7 @@ import {
   type ZeroKnowledgeLocation,
 } from './zero-knowledge-location.ts';
 
-/** A passphrase that a person remembers, or 32 random bytes that a machine stores. */
+/** A passphrase of a person, or 32 random bytes that a machine stores. */
 export type ZeroKnowledgeSecret = { passphrase: string } | { key: Uint8Array };
 
 export interface SealOptions {

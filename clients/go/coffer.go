@@ -134,13 +134,20 @@ func (c *Client) Get(ctx context.Context, vault, path string, version int) (*Sec
 	return &Secret{vault, answer.Path, answer.Type, answer.Version, func() string { return value }}, nil
 }
 
+// More than any list has: a service that goes on beyond would fill the memory.
+const (
+	pagesMax = 1_000_000
+	itemsMax = 1_000_000
+)
+
 // List returns what the caller may see of a vault below a prefix.
 func (c *Client) List(ctx context.Context, vault, prefix string) (all []Listed, err error) {
 	query := url.Values{"limit": {"500"}}
 	if prefix != "" {
 		query.Set("prefix", prefix)
 	}
-	for {
+	former := ""
+	for number := 1; ; number++ {
 		var page struct {
 			Secrets []Listed `json:"secrets"`
 			Next    *string  `json:"next_cursor"`
@@ -150,6 +157,13 @@ func (c *Client) List(ctx context.Context, vault, prefix string) (all []Listed, 
 		}
 		if all = append(all, page.Secrets...); page.Next == nil {
 			return all, nil
+		}
+		if *page.Next == former || len(all) > itemsMax || number >= pagesMax {
+			return nil, &Error{Code: "UNEXPECTED_ANSWER", Message: "The service repeats a page of a list, or the list does not end.", Status: 200}
+		}
+		// Replaced after twice as many pages each time, so that a circle of any length is noticed.
+		if number&(number-1) == 0 {
+			former = *page.Next
 		}
 		query.Set("cursor", *page.Next)
 	}
@@ -260,7 +274,7 @@ func (c *Client) once(ctx context.Context, method, path string, header http.Head
 		return time.Time{}, err
 	}
 	request.Header = header.Clone()
-	request.Header.Set("User-Agent", "coffer-go/0.4.0")
+	request.Header.Set("User-Agent", "coffer-go/0.5.0")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

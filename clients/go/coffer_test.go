@@ -191,3 +191,13 @@ func TestRefusesWrongSettings(t *testing.T) {
 		t.Fatal("a wrong token was sent or shown")
 	}
 }
+
+func TestEndsListsInCircles(t *testing.T) {
+	pages := []answer{}
+	for i := range 12 {
+		pages = append(pages, answer{200, nil, fmt.Sprintf(`{"secrets":[],"next_cursor":"%c"}`, "abc"[i%3])})
+	}
+	c, _, _ := scripted(t, Options{Token: "t"}, pages...)
+	_, err := c.List(ctx, "v", "")
+	expect(t, code(err), "200 UNEXPECTED_ANSWER")
+}

@@ -19,7 +19,7 @@ const RESERVED =
 const REFERENCE =
   /^coffer:\/\/([A-Za-z0-9][A-Za-z0-9._-]{0,62})\/([A-Za-z0-9._@+=/-]{1,1024})(?:\?version=(\d{1,10}))?(?:#(\/.*)?)?$/;
 
-/** What the author of the workflow has to mend; its message holds no value. */
+/** What the author of the workflow has to correct; its message holds no value. */
 class Problem extends Error {}
 
 const input = (name) => (process.env[`INPUT_${name.toUpperCase()}`] ?? '').trim();

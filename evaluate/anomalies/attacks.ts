@@ -11,7 +11,7 @@ export type AttackKind =
   | 'creeping_membership'
   | 'dormant_revived';
 
-/** An attack, with everything that it did: whoever is told about one of its resources, or its actor, in time has noticed it. */
+/** An attack, with everything that it did: a report about one of its resources, or its actor, in time detects it. */
 export interface Attack {
   id: string;
   kind: AttackKind;
@@ -119,7 +119,7 @@ const MAKERS: Record<AttackKind, (company: Company, day: number, draws: Draws) =
     );
     return { actor: program.name, accesses };
   },
-  /** A vault gets more and more members, and nobody looks at the list. They were added long before the log begins. */
+  /** A vault gets more and more members, and nobody reviews the list. They were added long before the log begins. */
   creeping_membership(company, _, draws) {
     const vault = draws.pick(company.vaults);
     const outsiders = draws.some(
@@ -129,7 +129,7 @@ const MAKERS: Record<AttackKind, (company: Company, day: number, draws: Draws) =
     const members = outsiders.map(({ name }, i) => ({ vault: vault.name, person: name, day: -100 + i * 7 }));
     return { actor: '', members };
   },
-  /** A connection that was forgotten is used again. */
+  /** A connection that nobody used for long is used again. */
   dormant_revived(company, day, draws) {
     const program = draws.pick(company.programs.filter(({ kind }) => kind === 'dormant'));
     const accesses = program.secrets.flatMap((resource) =>

@@ -8,7 +8,7 @@ export interface Alarm {
   resource: string;
   /** When it was detected, in milliseconds since the start of the simulation. */
   at: number;
-  /** The anomaly was open already. It is seen again, and nobody is told of a new one. */
+  /** The anomaly was open already. It is seen again, and nobody is notified. */
   isRepeat: boolean;
 }
 
@@ -59,7 +59,7 @@ export function score(attacks: readonly Attack[], alarms: readonly Alarm[], week
   };
 }
 
-/** Whoever is told about the actor, a resource or its vault during the attack looks at the right place. */
+/** A report about the actor, a resource or its vault during the attack leads to the right place. */
 function isAbout({ resource, at }: Alarm, attack: Attack): boolean {
   if (at < attack.from || at > attack.to + LATE) return false;
   if (resource === attack.actor || attack.resources.has(resource)) return true;

@@ -38,9 +38,9 @@ const TEXTS: readonly ((draws: Draws) => string)[] = [
   () => 'curl -H "Authorization: Bearer $TOKEN" https://api.example.com/v1/vaults',
   () => 'psql "postgres://app:$' + '{DB_PASSWORD}@db.example.com:5432/shop"',
   () =>
-    'The documentation uses 192.0.2.10 and 2001:db8::1, which are reserved for examples. Use 127.0.0.1 for local tests.',
-  () => 'RFC 1918 reserves 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16. Carriers use 100.64.0.0/10.',
-  () => 'Listen on 0.0.0.0:8080 and answer health checks from 127.0.0.1.',
+    'The documentation uses 192.0.2.10 and 2001:db8::1, which are reserved for examples. Use localhost for local tests.',
+  () => 'RFC 1918 reserves three ranges, RFC 6598 one for carriers, and RFC 5737 192.0.2.0/24 and 203.0.113.0/24.',
+  () => 'Listen on 0.0.0.0:8080 and answer health checks from 203.0.113.9.',
   (d) => `GET /v1/vaults/payments/secrets?limit=100&cursor=eyJ HTTP/1.1 took ${d.whole(1, 900)} ms`,
   () => 'How do I rotate a password every 30 days? The secret has the type password and lives in the vault payments.',
   () => 'Warum ist der Risikowert dieses Geheimnisses so hoch? Es wurde seit 180 Tagen nicht rotiert.',
@@ -80,7 +80,7 @@ const TEXTS: readonly ((draws: Draws) => string)[] = [
   (d) =>
     `Serial number: ${text(d, HEX, 2)}:${text(d, HEX, 2)}:${text(d, HEX, 2)}:${text(d, HEX, 2)}, valid until 2027-03-01`,
   (d) => `MAC ${Array.from({ length: 6 }, () => text(d, HEX, 2)).join(':')}, MTU 1500, RX 88,120 packets`,
-  () => 'Contact support@example.com or open an issue. The maintainers answer at noreply@example.org.',
+  () => 'Open an issue at https://issues.example.com or use @typescript/native@7.0.2 and icon@2x.png.',
   () => 'git clone git@github.com:acme/shop.git && cd shop && npm ci',
   () => 'Order 20261114-0042: 3 items, 149.90 EUR, paid on 2026-11-12, ships in 5 to 7 days.',
   (d) => `trace_id=${text(d, HEX, 32)} span_id=${text(d, HEX, 16)} duration_ms=${d.whole(1, 900)}`,

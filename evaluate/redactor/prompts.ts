@@ -185,16 +185,16 @@ function promptOf(draws: Draws, item: Item, language: Language, format: Format):
       .replaceAll('V', () => written);
     return { ...about, format: 'prose', disguise: 'plain', text: sentence, planted: pieces(value) };
   }
-  const asked = `${REQUESTS[language]}\n\n`;
+  const request = `${REQUESTS[language]}\n\n`;
   if (format === 'code' && isSecret && written === value && !value.includes('\n') && draws.chance(0.3)) {
     const { text, planted } = split(draws, item);
-    return { ...about, disguise: 'split', text: asked + text, planted };
+    return { ...about, disguise: 'split', text: request + text, planted };
   }
   const hidden = disguised(draws, item, format);
   if (hidden !== null) {
-    return { ...about, ...hidden, text: asked + WRITERS[format](draws, variable, hidden.written) };
+    return { ...about, ...hidden, text: request + WRITERS[format](draws, variable, hidden.written) };
   }
-  const text = asked + WRITERS[format](draws, variable, written);
+  const text = request + WRITERS[format](draws, variable, written);
   if (format === 'url') {
     const encoded = encodeURIComponent(value);
     return { ...about, disguise: encoded === value ? 'plain' : 'url-encoded', text, planted: [encoded] };

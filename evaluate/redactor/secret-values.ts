@@ -3,7 +3,7 @@ import type { Draws } from '../anomalies/random.ts';
 
 /**
  * Secrets as their issuers describe them: prefixes, alphabets and lengths from the documentation of each, put together at run time so that no file
- * has one. Nothing here is taken from the rules of the redactor.
+ * has one. Nothing here comes from the rules of the redactor.
  */
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz';

@@ -57,7 +57,7 @@ async function vaults(schema: SchemaBuilder, { text, integer, bigint, byPrimaryK
 
 /**
  * The row of a secret holds its newest version whole, so that reading it is one lookup. `deleted_no` is 0 for what exists and the secret's
- * number for what is soft-deleted: a path is taken once, however many deleted secrets it had, and those do not lie among the living.
+ * number for what is soft-deleted: a path is used once, however many deleted secrets it had, and those do not lie among the living.
  */
 async function secrets(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
   await schema

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { memoryMiB } from '../../bench/subject.ts';
-import { PUBLIC_BODY_BYTES_MAX } from '../../server/src/kernel/request/declaration.ts';
+import { PUBLIC_BODY_BYTES_MAX } from '../../server/src/kernel/endpoint/declaration.ts';
 import { halfSend } from '../support/half-sent.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { pause, type ServiceProcess, spawnService, stopService } from '../support/process.ts';
@@ -17,7 +17,7 @@ const LARGE_BYTES = 12 * MIB;
 const CONNECTIONS = 80;
 /** It was 1 GB with 0.4.0; what is left is what Node holds of each connection, and garbage that was not collected yet. */
 const GROWN_MIB_MAX = 300;
-/** For all of it to be taken in, or cut off, on a busy machine. */
+/** For all of it to be received, or cut off, on a busy machine. */
 const SENT_MS_MAX = 60_000;
 /** It was 1.2 s with 0.4.0. A quiet machine shows 20 ms; a busy one stalls any process for longer. */
 const STALL_MS_MAX = 400;
@@ -37,7 +37,7 @@ onBothDatabases('a caller without a credential', (database) => {
   });
   after(() => stopService(service));
 
-  /** The longest stall since it was last asked for. */
+  /** The longest stall since the last call. */
   const stallMs = async () => {
     const { text } = await call(service.url, 'GET', '/metrics', { token: service.adminToken() });
     return Number(/^cv_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1]) * 1000;
@@ -74,7 +74,7 @@ onBothDatabases('a caller without a credential', (database) => {
     half.send(Buffer.from('1\r\n \r\n'.repeat(PUBLIC_BODY_BYTES_MAX - 1)));
     assert.equal(await half.answered(), 400);
     assert.match(half.text(), /too many small pieces/);
-    // The rest is not taken in for as long as it is sent.
+    // The rest is not received for as long as it is sent.
     const endless = setInterval(() => half.send(Buffer.from('1\r\n \r\n'.repeat(10_000))), 10);
     await half.ended;
     clearInterval(endless);

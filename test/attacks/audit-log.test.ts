@@ -3,9 +3,10 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { ANCHOR_FILE } from '../../server/src/kernel/audit/anchor.ts';
-import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { ANCHOR_FILE } from '../../server/src/kernel/audit/chain/anchor.ts';
+import { systemEntry } from '../../server/src/kernel/audit/entry/system-entry.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
+import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addColleague, addTenant, ok, refused, type Tenant } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
@@ -14,7 +15,7 @@ import { onBothDatabases, type Service, startService } from '../support/service.
 import { until } from '../support/until.ts';
 import { addSecret, addVault, auditOf, secretUrl } from '../support/vaults.ts';
 
-/** What whoever writes to the database without the root key must not do to the log unseen. */
+/** What a writer of the database without the root key must not do to the log unseen. */
 onBothDatabases('the audit log', (kind) => {
   let service: Service;
   let attacker: Attacker;
@@ -46,7 +47,8 @@ onBothDatabases('the audit log', (kind) => {
       actor_name: tenant.owner.email,
     };
     const { tenant_id, rows: _, ...fields } = entry;
-    return { tenant_id, id: newId('audit', now), entries: JSON.stringify([Object.values(fields)]) };
+    const row = { tenant_id, id: newId('audit', now), entries: JSON.stringify([Object.values(fields)]) };
+    return kind === 'postgres' ? { ...row, schema_version: SCHEMA_VERSION } : row;
   }
 
   if (kind === 'postgres') {
@@ -100,12 +102,41 @@ onBothDatabases('the audit log', (kind) => {
         }
       });
       assert.equal(edited, 1);
-      service.clock.advance(2 * 60_000);
       await kernel.audit.link();
       const { valid, rows } = await verified();
       assert.equal(valid, false);
       assert.ok(rows.problems.some((one: Row) => one['table'] === 'audit_segments' && one['problem'] === 'missing'));
       assert.equal((await auditOf(service, 'resource=kept', token)).length, 1);
+    });
+
+    test('misses an entry whose place somebody gave to a tombstone', async () => {
+      service.expectErrorLogs(/the audit log was tampered with/);
+      tenant = await addTenant(service);
+      token = tenant.owner.token;
+      await service.app.kernel.audit.link();
+      const before = new Set((await attacker.rows('audit_segments', { tenant_id: tenant.id })).map(({ id }) => id));
+      const waiting = async () =>
+        (await attacker.rows('audit_segments', { tenant_id: tenant.id })).filter(({ id }) => !before.has(id));
+      const forged: Row = { ...forgedSegment(), entries: '[]', voids: '{"tombstone":true}', first_seq: -2 };
+      let ids: unknown[] = [];
+      await holdHead(async () => {
+        for (let i = 0; i < 3; i++) await ok(service.call('GET', '/v1/groups', { token }));
+        const [passed] = await waiting();
+        ids = [passed?.['id'], forged['id']];
+        await attacker.update('audit_segments', { tenant_id: tenant.id, id: passed?.['id'] }, { first_seq: -2 });
+        await attacker.insert('audit_segments', forged);
+      });
+      await ok(service.call('GET', '/v1/groups', { token }));
+      await service.app.kernel.audit.link();
+      const { valid, rows } = await verified();
+      assert.equal(valid, false);
+      for (const id of ids) {
+        const isNamed = ({ row, problem }: Row) => row === id && problem === 'forged';
+        assert.ok(rows.problems.some(isNamed), `${id}: ${JSON.stringify(rows.problems)}`);
+      }
+      const [told] = await auditOf(service, 'action=audit:tampering', token);
+      const missing = told.details.missing.map(({ from, to }: { from: number; to: number }) => to - from + 1);
+      assert.deepEqual(missing, [1]);
     });
 
     /** Nothing is linked while another transaction holds the head. */
@@ -242,7 +273,7 @@ onBothDatabases('the audit log', (kind) => {
     assert.equal(anchored.code, 1, anchored.stderr);
     assert.match(anchored.stdout, new RegExp(`users ${member.id}: forged`));
     assert.match(anchored.stdout, /entries up to \d+, which this node knows, were removed/);
-    // Without what the node remembers, a checkpoint that was kept elsewhere still tells.
+    // Without the anchor of the node, a checkpoint that is stored elsewhere still shows it.
     const anchor = readFileSync(join(service.dataDir, ANCHOR_FILE));
     copyFileSync(join(service.dataDir, ANCHOR_FILE), join(service.dataDir, 'anchor.kept'));
     rmSync(join(service.dataDir, ANCHOR_FILE));

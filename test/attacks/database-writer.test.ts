@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, hash, randomBytes, sign } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addConnection, callAs } from '../support/machines.ts';
@@ -13,7 +13,7 @@ import { addPolicy, addSecret, addVault, secretUrl } from '../support/vaults.ts'
 
 const FORGED = /a row was not written by the service|a response was cut off/;
 
-/** What whoever writes to the database without the root key must not achieve. */
+/** What a writer of the database without the root key must not achieve. */
 onBothDatabases('whoever writes to the database', (kind) => {
   let service: Service;
   let attacker: Attacker;

@@ -96,8 +96,8 @@ onBothDatabases('an external authority', (database) => {
   test('denying a certificate waits for nobody, and taking the denial back needs a second person', async () => {
     const production = await addVault(service, { environment: 'production' });
     const root = await testAuthority();
-    const asked = { name: 'prod', vault: production, mtls_required: true, external_ca_pem: root.pem };
-    const { body: made } = await service.call('POST', '/v1/app-connections', { body: asked });
+    const settings = { name: 'prod', vault: production, mtls_required: true, external_ca_pem: root.pem };
+    const { body: made } = await service.call('POST', '/v1/app-connections', { body: settings });
     assert.ok(made.id !== undefined, 'the only admin needs no second one');
     await addPerson(service, { role: 'admin' });
     const url = `/v1/app-connections/${made.id}`;

@@ -15,7 +15,7 @@ import { ed25519Line, HostRoot, IS_ROOT, newFolder } from '../support/host-root.
 import { ok } from '../support/people.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 
-/** Whoever has an account on a host wants to read what only the agent may, to stop its reports, or to hide a key. */
+/** An attacker with an account on a host wants to read what only the agent may, to stop its reports, or to hide a key. */
 
 const NOT_ROOT = 'only root can give files to other accounts and make devices';
 /** A link to the root of the process that follows it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { subjectsOf } from '../../server/src/features/sessions/back-off.ts';
-import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+import { SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import { json, newIssuerKey, OutsideIssuer, signed } from '../support/external-issuer.ts';
 import { exchange, OUTSIDE_ENV } from '../support/external-logins.ts';
 import { addConnection, type Machine } from '../support/machines.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { systemEntry } from '../../server/src/kernel/audit/entry/system-entry.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
+import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addPerson, addTenant, ok, type Tenant, tryLogIn } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
@@ -10,7 +11,7 @@ import { onBothDatabases, type Service, startService } from '../support/service.
 import { addTotp } from '../support/totp.ts';
 import { addPolicy, addSecret, addVault, auditOf } from '../support/vaults.ts';
 
-/** Whoever writes to the database, and puts everything back a moment later, must not gain by it, or must leave something to find. */
+/** A writer of the database who puts everything back a moment later must not gain by it, or must leave a trace. */
 onBothDatabases('rows that are edited for a moment', (kind) => {
   let service: Service;
   let attacker: Attacker;
@@ -84,7 +85,14 @@ onBothDatabases('rows that are edited for a moment', (kind) => {
       const id = newId('audit', now);
       const hashes = first_seq === null ? null : Buffer.alloc(32, 7);
       const entries = JSON.stringify([Object.values(fields)]);
-      await attacker.insert('audit_segments', { tenant_id, id, entries, first_seq, hashes });
+      await attacker.insert('audit_segments', {
+        tenant_id,
+        id,
+        entries,
+        first_seq,
+        hashes,
+        schema_version: SCHEMA_VERSION,
+      });
       assert.deepEqual(await auditOf(service, `resource=${name}`, token), [], name);
       assert.deepEqual(await problemsIn('audit_segments'), ['forged'], name);
       await attacker.delete('audit_segments', { id });

@@ -13,7 +13,7 @@ import { addSecret, addVault, secretUrl } from '../support/vaults.ts';
 const MIB = 1024 * 1024;
 /** Longer than a reader may stall. */
 const STALLED_MS = 24_000;
-/** What exports that nobody reads may add to the memory of the process, however many are asked for. */
+/** What exports that nobody reads may add to the memory of the process, however many are requested. */
 const STALLED_MEMORY_MAX = 200 * MIB;
 
 /** How many of them have ended. */

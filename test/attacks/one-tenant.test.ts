@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
-import { NONE } from '../../server/src/kernel/request/declaration.ts';
+import { NONE } from '../../server/src/kernel/endpoint/declaration.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { addPerson, addTenant, addToken, ok, refused, type Tenant } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { type ServiceProcess, spawnService, stopService } from '../support/process.ts';
@@ -147,8 +147,8 @@ onBothDatabases('a member without rights', (kind) => {
 
   test('does not hide another attempt behind many refusals', async () => {
     await flood(200);
-    const asked = service.call('POST', '/v1/groups', { token, body: { name: 'mine' } });
-    await refused(asked, 403, 'INSUFFICIENT_PRIVILEGE');
+    const creating = service.call('POST', '/v1/groups', { token, body: { name: 'mine' } });
+    await refused(creating, 403, 'INSUFFICIENT_PRIVILEGE');
     const entries = await denied();
     assert.equal(entries.filter(({ action }) => action === 'groups:create').length, 1);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { findUser } from '../../server/src/features/users/index.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { addConnection, callAs, newDpopKey, proofBy } from '../support/machines.ts';
 import { type NeededRow, overtaken } from '../support/overtaken.ts';
 import {
@@ -26,7 +26,7 @@ const NEW_PASSWORD = 'a password that only the owner knows';
 const ROUNDS = 2;
 const MINTERS = 3;
 
-/** What whoever holds a credential must not achieve once it is revoked, however they time it. */
+/** What the holder of a credential must not achieve once it is revoked, at any timing. */
 onBothDatabases('who is revoked', (kind) => {
   let service: Service;
   let databaseUrl: string | undefined;
@@ -130,7 +130,7 @@ onBothDatabases('who is revoked', (kind) => {
       await refused(answer, 401, 'INVALID_TOKEN');
     });
 
-    /** Asked for by an admin with a token of their own; `approving` is the decision of the owner. */
+    /** Requested by an admin with a token of their own; `approving` is the decision of the owner. */
     async function asksToAttach() {
       const asker = await addColleague(service, tenant.id, 'admin');
       const stolen = await ok(send('POST', '/auth/tokens', { name: 'stolen' }, asker.token), 201);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { DAY_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS, SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import {
   addColleague,
   addPerson,
@@ -64,15 +64,15 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       await ok(as(tenant.owner.token, 'POST', '/v1/vaults', { name: plain, environment: 'production' }), 201);
       const puppet = await addColleague(service, tenant.id, 'member');
       const members = `/v1/vaults/${plain}/members`;
-      const asked = await ok(as(tenant.owner.token, 'POST', members, { user: puppet.email, role: 'reader' }), 202);
-      assert.equal(asked.approval, 'rbac_change');
+      const requested = await ok(as(tenant.owner.token, 'POST', members, { user: puppet.email, role: 'reader' }), 202);
+      assert.equal(requested.approval, 'rbac_change');
       await refused(as(puppet.token, 'GET', `/v1/vaults/${plain}`), 403, 'INSUFFICIENT_PRIVILEGE');
-      const { request } = await ok(as(honest.token, 'GET', `/approvals/${asked.approval_id}`));
+      const { request } = await ok(as(honest.token, 'GET', `/approvals/${requested.approval_id}`));
       assert.deepEqual(request.differences, [
         { what: `role of ${puppet.id} in vault ${plain}`, before: null, after: 'reader' },
       ]);
       assert.equal(request.names[puppet.id], puppet.email);
-      await ok(approve(service, asked.approval_id, honest.token));
+      await ok(approve(service, requested.approval_id, honest.token));
       await ok(as(puppet.token, 'GET', `/v1/vaults/${plain}`));
       await ok(as(tenant.owner.token, 'PATCH', `${members}/${puppet.id}`, { role: 'manager' }), 202);
       // Where a fortress secret is, not even to ask.
@@ -105,10 +105,10 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
         201,
       );
       const body = { name: uniqueName('backdoor'), vault: plain, mtls_required: false, allowed_paths: ['*'] };
-      const asked = await as(stolen.token, 'POST', '/v1/app-connections', body);
-      assert.equal(asked.status, 202, asked.text);
-      assert.ok(!asked.text.includes('Svc_'));
-      const { request } = await ok(as(honest.token, 'GET', `/approvals/${asked.body.approval_id}`));
+      const requested = await as(stolen.token, 'POST', '/v1/app-connections', body);
+      assert.equal(requested.status, 202, requested.text);
+      assert.ok(!requested.text.includes('Svc_'));
+      const { request } = await ok(as(honest.token, 'GET', `/approvals/${requested.body.approval_id}`));
       const [reached, limits] = request.differences;
       assert.deepEqual(reached, {
         what: 'vaults it reaches',
@@ -118,7 +118,7 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       assert.equal(limits.what, 'its limits');
       const { mtls_required, allowed_paths, ip_allowlist } = limits.after;
       assert.deepEqual([mtls_required, allowed_paths, ip_allowlist], [false, ['*'], null]);
-      const done = await approve(service, asked.body.approval_id, honest.token);
+      const done = await approve(service, requested.body.approval_id, honest.token);
       assert.equal(done.body.status, 'completed', done.text);
       assert.ok(!done.text.includes('Svc_') && !done.text.includes('PRIVATE KEY'));
       const { app_connections } = await ok(as(stolen.token, 'GET', '/v1/app-connections'));
@@ -195,8 +195,8 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       const path = `/v1/users/${puppet.id}/mfa/trust`;
       await refused(as(there.stolen.token, 'POST', path), 403, 'MFA_REQUIRED');
       await refused(as(session, 'POST', path), 403, 'INSUFFICIENT_PRIVILEGE');
-      const asked = as(there.honest.token, 'POST', path);
-      const approval = await approved(service, asked, there.stolen.token);
+      const requested = as(there.honest.token, 'POST', path);
+      const approval = await approved(service, requested, there.stolen.token);
       assert.equal(approval.kind, 'rbac_change');
       assert.equal((await ok(as(session, 'GET', secretUrl(there.vault, 'gold')))).value, 'fortress value');
     });

@@ -12,7 +12,7 @@ const VALUE_CHARS = 128 * 1024;
 const IMPORTED_AT_ONCE = 40;
 const MARK = 'value-of-';
 
-/** Whoever reads slowly must not get values that are read after they were revoked. */
+/** A slow reader must not get values that are read after the revocation. */
 onBothDatabases('a stream', (kind) => {
   let service: Service;
   let tenant: Tenant;

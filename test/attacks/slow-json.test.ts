@@ -23,7 +23,7 @@ onBothDatabases('a tenant whose JSON is slow to parse', (database) => {
 
   const post = (body: string) =>
     call(service.url, 'POST', '/v1/vaults/slow/import', { token: service.adminToken(), body });
-  /** The longest stall since it was last asked for. */
+  /** The longest stall since the last call. */
   const stallMs = async () => {
     const { text } = await call(service.url, 'GET', '/metrics', { token: service.adminToken() });
     return Number(/^cv_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1]) * 1000;

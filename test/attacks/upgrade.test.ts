@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ANCHOR_FILE } from '../../server/src/kernel/audit/anchor.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
-import { StartError } from '../../server/src/kernel/storage/data-folder.ts';
+import { ANCHOR_FILE } from '../../server/src/kernel/audit/chain/anchor.ts';
+import { StartError } from '../../server/src/kernel/base/data-folder.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import { expectedOf, type Unpacked, unpack } from '../fixtures/unpack.ts';
 import { type Attacker, attackerOf } from '../support/attacker.ts';
 import { ok, refused } from '../support/people.ts';
@@ -13,7 +13,7 @@ import { onBothDatabases, type Service, startService } from '../support/service.
 
 const RELEASE = '0.4.0';
 
-/** What whoever writes to the database must not gain by the upgrade that authenticates rows. */
+/** What a writer of the database must not gain by the upgrade that authenticates rows. */
 onBothDatabases('the upgrade to authenticated rows', (kind) => {
   const expected = expectedOf(RELEASE, kind);
   const token = String(expected.tokens['admin'] ?? Object.values(expected.tokens)[0]);
@@ -81,8 +81,8 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     await ok(upgraded.call('GET', '/auth/me', { token }));
     await upgraded.close();
 
-    for (const { version, wrapped, wrapped_by } of before)
-      await writer.update('keys', { tenant_id, purpose: 'tenant', version }, { wrapped, wrapped_by });
+    for (const { version, wrapped, wrapped_by: wrapping_key } of before)
+      await writer.update('keys', { tenant_id, purpose: 'tenant', version }, { wrapped, wrapping_key });
     await writer.delete('keys', { tenant_id, purpose: 'rows' });
     await writer.update('tenants', { tenant_id }, { row_mac: null });
     rmSync(join(first.dataDir, ANCHOR_FILE));

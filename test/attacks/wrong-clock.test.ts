@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CompiledQuery } from 'kysely';
-import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { Clocked } from '../support/clocked.ts';
 import { addToken, ok } from '../support/people.ts';
@@ -24,7 +24,7 @@ const TABLES = {
 };
 const NOTICED_WITHIN_MS = 5000;
 const SECOND_LOOK = 60 * MINUTE_MS;
-/** For so long the first token is good, by the clock of who looks at it. */
+/** For so long the first token is good, by the clock of the reader. */
 const TOKEN_DAYS = 365;
 
 type Rows = Set<string>;

@@ -9,8 +9,8 @@ export interface WhatWasDone {
   deleted: boolean;
   missing: Refusal;
   invalid: Refusal;
-  /** The first line of the root certificate. */
-  text: string;
+  /** The first line of the root certificate; null: the client has no text but JSON. */
+  text: string | null;
   /** How many bytes the revocation list has, and what it begins with; null: the client reads every answer as text. */
   binary: { size: number; first: number } | null;
 }

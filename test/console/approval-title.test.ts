@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approvalTitle } from '../../console/src/approval-title.ts';
-import { approvalOperations } from '../../console/src/texts/approval-operations.ts';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { approvalOperations } from '../../console/src/approvals/operation-texts.ts';
+import { approvalTitle } from '../../console/src/approvals/title.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 
 test('each request that can need approval has words', () => {
   const waiting = DECLARATIONS.filter(({ approval }) => approval !== 'none').map(({ name }) => name);
@@ -17,9 +17,9 @@ test('the title of an approval has the name of what it is about, and no id', () 
   assert.equal(title('updateUser', `user/${id}`), 'Change a person');
   assert.equal(title('updateUser', `user/${id}`, { [id]: 'ada@example.com' }), 'Change a person: ada@example.com');
   assert.equal(title('askMfaTrust', 'self/mfa'), 'Trust my new second factors');
-  const asked = { operation: 'askMfaTrust', resource: 'self/mfa', requested_by: { id, name: 'ada@example.com' } };
-  assert.equal(approvalTitle(asked, {}, id), 'Trust my new second factors');
-  assert.equal(approvalTitle(asked, {}, 'user_other'), 'Trust the new second factors of ada@example.com');
+  const pending = { operation: 'askMfaTrust', resource: 'self/mfa', requested_by: { id, name: 'ada@example.com' } };
+  assert.equal(approvalTitle(pending, {}, id), 'Trust my new second factors');
+  assert.equal(approvalTitle(pending, {}, 'user_other'), 'Trust the new second factors of ada@example.com');
   assert.equal(
     title('resetMfa', `user/${id}`, { [id]: 'ada@example.com' }),
     'Remove the second factors of ada@example.com',

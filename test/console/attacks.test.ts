@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { describeConsole, forgive } from '../support/console.ts';
-import { ok, uniqueName } from '../support/people.ts';
+import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
+import { SAME_ORIGIN, withSession } from '../support/console-requests.ts';
+import { addPerson, addTenant, ok, uniqueName } from '../support/people.ts';
 import { onBothInSuite } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** What other pages, and people who write texts, can do to somebody who uses the console. */
 
@@ -124,17 +126,60 @@ onBothInSuite('attacks on the console', (database) => {
         await console.page.getByRole('link', { name: vault }).click();
         await console.page.getByRole('heading', { name: vault }).waitFor();
         const before = await console.page.context().cookies();
+        const owner = await console.page.evaluate(`localStorage.getItem('coffer-signed-in')`);
         await console.page.getByRole('button', { name: 'Sign out' }).click();
         await console.page.getByText('You are signed out.').waitFor();
         assert.deepEqual(await console.page.context().cookies(), []);
         await console.page.goBack();
         await console.page.getByLabel('E-mail address').waitFor();
         assert.equal(await console.page.getByText(vault).count(), 0);
-        // Somebody who kept the cookie has nothing.
+        // A copy of the cookie is worth nothing.
         await console.page.context().addCookies(before);
-        await console.page.evaluate(`localStorage.setItem('coffer-signed-in', 'yes')`);
+        await console.page.evaluate(`localStorage.setItem('coffer-signed-in', '${owner}')`);
         await console.page.reload();
         await console.page.getByLabel('E-mail address').waitFor();
+        forgive(console, /401/);
+      }),
+    );
+
+    test(
+      'a copied value does not stay in the clipboard after signing out, being idle, or leaving the page',
+      inConsole(async (console) => {
+        const { service } = world();
+        const { page: tab } = console;
+        await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        const vault = uniqueName('copied');
+        await ok(service.call('POST', '/v1/vaults', { body: { name: vault } }), 201);
+        const body = { path: 'one', value: 'copied-from-here' };
+        await ok(service.call('POST', `/v1/vaults/${vault}/secrets`, { body }), 201);
+        const person = await world().person();
+        const inClipboard = () => tab.evaluate('navigator.clipboard.readText()');
+        const copy = async () => {
+          await console.open(`/vaults/${vault}/secret/one`);
+          await console.signIn(person);
+          await tab.getByRole('button', { name: 'Copy', exact: true }).click();
+          await tab.getByText(/^Copied\. The clipboard is cleared/).waitFor();
+          assert.equal(await inClipboard(), 'copied-from-here');
+        };
+        await copy();
+        await tab.getByRole('button', { name: 'Sign out' }).click();
+        await tab.getByText('You are signed out.').waitFor();
+        assert.equal(await inClipboard(), '');
+
+        await copy();
+        await tab.evaluate(`localStorage.setItem('coffer-active-at', String(Date.now() - 16 * 60_000))`);
+        await tab.keyboard.press('a');
+        await tab.getByText('nothing happened for 15 minutes').waitFor();
+        assert.equal(await inClipboard(), '');
+
+        await copy();
+        // The session ends elsewhere while the page is away, and nobody can have cleared it by then.
+        await tab.goto('about:blank');
+        await tab.context().clearCookies();
+        await console.open('/');
+        await tab.getByLabel('E-mail address').waitFor();
+        await until('the clipboard is cleared', async () => (await inClipboard()) === '');
+        assert.equal(await tab.evaluate(`sessionStorage.getItem('coffer-clipboard-due')`), null);
         forgive(console, /401/);
       }),
     );
@@ -148,7 +193,7 @@ onBothInSuite('attacks on the console', (database) => {
         const [cookie] = await console.page.context().cookies();
         await console.page.clock.fastForward('16:00');
         await console.page.getByText('nothing happened for 15 minutes').waitFor();
-        const headers = { cookie: `${cookie?.name}=${cookie?.value}`, 'sec-fetch-site': 'same-origin' };
+        const headers = withSession(`${cookie?.name}=${cookie?.value}`);
         assert.equal((await fetch(`${world().url}/console/api/auth/me`, { headers })).status, 401);
       }),
     );
@@ -167,7 +212,7 @@ onBothInSuite('attacks on the console', (database) => {
         await idleFor(16 * 60_000);
         await console.page.keyboard.press('a');
         await console.page.getByText('nothing happened for 15 minutes').waitFor();
-        const headers = { cookie: `${cookie?.name}=${cookie?.value}`, 'sec-fetch-site': 'same-origin' };
+        const headers = withSession(`${cookie?.name}=${cookie?.value}`);
         assert.equal((await fetch(`${world().url}/console/api/auth/me`, { headers })).status, 401);
       }),
     );
@@ -190,6 +235,64 @@ onBothInSuite('attacks on the console', (database) => {
         await console.page.reload();
         await console.page.getByText(two.email).first().waitFor();
         forgive(console, /401/);
+      }),
+    );
+
+    test(
+      'a page on another port that replaces the session gets nothing of what is written, and the tab says so',
+      inConsole(async (console) => {
+        const { service, url } = world();
+        const attackers = await addTenant(service);
+        const attacker = await addPerson(service, { tenant: attackers, role: 'admin' });
+        const planted = await fetch(`${url}/console/api/auth/login`, {
+          method: 'POST',
+          headers: { ...SAME_ORIGIN, 'content-type': 'application/json' },
+          body: JSON.stringify({ email: attacker.email, password: attacker.password, tenant: attackers.name }),
+        });
+        const session = planted.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+        const vault = uniqueName('same-name');
+        for (const token of [service.adminToken, attackers.owner.token]) {
+          await ok(service.call('POST', '/v1/vaults', { token, body: { name: vault } }), 201);
+          const body = { path: 'database', value: 'before' };
+          await ok(service.call('POST', `/v1/vaults/${vault}/secrets`, { token, body }), 201);
+        }
+        const { page: tab } = console;
+        await console.open(`/vaults/${vault}/secret/database`);
+        await console.signIn(await world().person());
+        await tab.getByRole('button', { name: 'Write a new version' }).click();
+        await tab.getByRole('dialog').getByLabel('Value').fill('the new production password');
+        const other = await tab.context().newPage();
+        // Browsers keep a bounded number of cookies for a host, and delete the oldest, which no script could have read.
+        page = `<script>
+          for (let i = 0; i < 400; i++) document.cookie = 'c' + i + '=x; Path=/; Secure';
+          for (let i = 0; i < 400; i++) document.cookie = 'c' + i + '=; Path=/; Secure; Max-Age=0';
+          document.cookie = '${session}; Path=/; Secure; SameSite=Strict; Max-Age=40000';
+        </script>`;
+        await other.goto(evilUrl);
+        // What a page sets reaches the store of cookies a little later.
+        await until('the cookie is replaced', async () => {
+          const cookies = await tab.context().cookies(url);
+          return cookies.map(({ name, value }) => `${name}=${value}`).join() === session;
+        });
+        await other.close();
+        const sent: string[] = [];
+        tab.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
+        await tab.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+        await tab.getByRole('heading', { name: 'You are signed in as somebody else now' }).waitFor();
+        await requireAccessible(tab);
+        assert.equal(await tab.getByText(vault).count(), 0, 'nothing of the person is shown any more');
+        await tab.keyboard.press('Control+k');
+        assert.deepEqual(sent, [`PUT /console/api/v1/vaults/${vault}/secrets/database`]);
+        for (const token of [service.adminToken, attackers.owner.token]) {
+          const { value } = await ok(service.call('GET', `/v1/vaults/${vault}/secrets/database`, { token }));
+          assert.equal(value, 'before');
+        }
+        await tab.getByRole('button', { name: 'Load again' }).click();
+        await tab.getByText('was replaced by that of somebody else').waitFor();
+        await tab.reload();
+        await tab.getByLabel('E-mail address').waitFor();
+        assert.equal(await tab.getByText(attacker.email).count(), 0, 'the planted session is not used');
+        forgive(console, /403/);
       }),
     );
   });

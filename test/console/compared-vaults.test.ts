@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { comparedRow, planCopies } from '../../console/src/compared-vaults.ts';
+import { comparedRow, planCopies } from '../../console/src/compare/data.ts';
 
 const column = (environment: string, secrets: Record<string, string>) => ({
   name: environment,

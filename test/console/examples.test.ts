@@ -7,18 +7,18 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint } from 'jose';
 import { createDpopKeyFile } from '../../client/src/node/index.ts';
-import { connectionExamples } from '../../console/src/texts/connection-examples.ts';
+import { connectionExamples } from '../../console/src/connections/example-texts.ts';
+import { pipelineExamples } from '../../console/src/connections/pipeline-examples.ts';
 import {
   environmentFile,
   INSTALL_CLIENT,
   INSTALL_GO,
   INSTALL_PYTHON,
-} from '../../console/src/texts/connection-setup.ts';
-import type { Example } from '../../console/src/texts/example.ts';
-import { keyExamples } from '../../console/src/texts/key-examples.ts';
-import { pipelineExamples } from '../../console/src/texts/pipeline-examples.ts';
-import { workloadExamples } from '../../console/src/texts/workload-examples.ts';
-import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+} from '../../console/src/connections/setup-texts.ts';
+import { keyExamples } from '../../console/src/keys/example-texts.ts';
+import type { Example } from '../../console/src/ui/example.ts';
+import { workloadExamples } from '../../console/src/workloads/example-texts.ts';
+import { SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import { type IssuerKey, json, newIssuerKey, OutsideIssuer, signed } from '../support/external-issuer.ts';
 import { addConnection } from '../support/machines.ts';
 import { ok } from '../support/people.ts';

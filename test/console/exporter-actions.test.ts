@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exportersTexts } from '../../console/src/texts/exporters.ts';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { exportersTexts } from '../../console/src/exporters/texts.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 
 test('each action that the form of an exporter offers is one that the audit log records', () => {
   const recorded = new Set<string>(DECLARATIONS.map(({ audit }) => audit));

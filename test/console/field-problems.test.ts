@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CofferError } from '@coffer/client';
-import { fieldOf, fieldProblems, messageOf, sentenceAt, sentenceOf } from '../../console/src/field-problems.ts';
+import { fieldOf, fieldProblems, messageOf, sentenceAt, sentenceOf } from '../../console/src/ui/field-problems.ts';
 
 const at = (pointer: string, reason = 'must be one of a, b') => ({ pointer, reason });
 

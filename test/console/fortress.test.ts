@@ -38,7 +38,7 @@ onBothInSuite('fortress secrets in the console', (database) => {
         await addSecret(service, vault, 'gold', { value: 'bar of gold', protection: 'fortress' }, proven);
 
         await page.clock.setSystemTime(Date.now() + DAY_MS);
-        // Whoever has no factor is told what it takes, where they make such a secret and where they cannot read it.
+        // A person without a factor is told what is needed, where they create such a secret and where they cannot read it.
         await open(`/vaults/${vault}?open=new`);
         await signIn(reader);
         await page.getByLabel('Fortress', { exact: true }).check();
@@ -98,7 +98,7 @@ onBothInSuite('fortress secrets in the console', (database) => {
         await other.page.getByRole('link', { name: 'See the request and decide' }).click();
         await other.page.getByRole('heading', { name: /^Trust the new second factors of / }).waitFor();
         await other.page.getByText('Another owner or admin: not decided yet').waitFor();
-        // Whoever has no factor of their own cannot approve it.
+        // A person without a factor cannot approve it.
         await other.page.getByRole('button', { name: 'Approve' }).click();
         await other.page.getByRole('heading', { name: 'Why this is refused' }).waitFor();
         await other.page.getByText('You have no second factor yet.').waitFor();

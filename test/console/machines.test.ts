@@ -78,8 +78,8 @@ onBothInSuite('machines in the console', (database) => {
         await page.getByRole('link', { name: `${vault}/db/password` }).waitFor();
         assert.equal(await page.getByRole('link', { name: `${vault}/other` }).count(), 0);
         assert.equal(await page.getByText(client_secret).count(), 0);
-        const kept = await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href])');
-        assert.doesNotMatch(String(kept), /Svc_/);
+        const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href])');
+        assert.doesNotMatch(String(stored), /Svc_/);
         await page.getByText('valid', { exact: true }).waitFor();
         await page.getByRole('tab', { name: 'Python' }).click();
         await page.getByText(`client_id="${client_id}"`).waitFor();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bestMatches } from '../../console/src/matching.ts';
+import { bestMatches } from '../../console/src/shell/matching.ts';
 
 describe('what is found for words that are typed', () => {
   const found = (typed: string, ...names: string[]) =>

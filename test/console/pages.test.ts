@@ -23,6 +23,7 @@ const FOR_AUDITORS = [
   'Encryption keys',
   'Hosts',
   'Clusters',
+  'Background jobs',
   'Settings',
   'Plan',
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { matchesPath, suggestedPatterns } from '../../console/src/path-patterns.ts';
+import { matchesPath, suggestedPatterns } from '../../console/src/connections/path-patterns.ts';
 import { pathScope } from '../../server/src/kernel/authz/path-scope.ts';
 
 const segment = fc.stringMatching(/^[ab]{1,3}$/);

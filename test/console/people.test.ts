@@ -71,13 +71,13 @@ onBothInSuite('people and groups in the console', (database) => {
         assert.equal(await page.getByText(code ?? '').count(), 0);
 
         const invited = await newPage();
-        const asked: string[] = [];
-        invited.page.on('request', (request) => asked.push(request.url()));
+        const urls: string[] = [];
+        invited.page.on('request', (request) => urls.push(request.url()));
         await invited.page.goto(/https?:\S+$/.exec(message)?.[0] ?? '');
         await invited.page.getByRole('tab', { name: 'Invitation', selected: true }).waitFor();
         assert.equal(await invited.page.getByLabel('The code of your invitation').inputValue(), code);
         assert.equal(await invited.page.evaluate('location.hash'), '#/', 'the address does not keep the code');
-        assert.equal(asked.filter((url) => url.replace(/#.*/, '').includes(code ?? '')).length, 0);
+        assert.equal(urls.filter((url) => url.replace(/#.*/, '').includes(code ?? '')).length, 0);
         await invited.page.waitForFunction('document.activeElement?.autocomplete === "new-password"');
         await invited.page.getByText(`invites you to ${tenant.name}`).waitFor();
         await invited.page.getByText(email, { exact: true }).waitFor();

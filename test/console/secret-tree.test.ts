@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { treeRows } from '../../console/src/secret-tree.ts';
+import { treeRows } from '../../console/src/vaults/secret-tree.ts';
 
 const rowsOf = (paths: readonly string[], closed: readonly string[] = []) =>
   treeRows(

@@ -122,6 +122,7 @@ onBothInSuite('secrets in the console', (database) => {
         await open(`/vaults/${vault}/secret/db`);
         await signIn(await world().person());
         await page.getByText('Nobody read it lately.').waitFor();
+        await page.getByRole('button', { name: 'Copy', exact: true }).waitFor();
         await page.getByRole('button', { name: 'Write a new version' }).click();
         await page.getByRole('button', { name: 'Start from the current value' }).click();
         await page.waitForFunction(`document.querySelector('dialog textarea').value === 'first value'`);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { ownerOf, SAME_ORIGIN, sessionOf, withSession } from '../support/console-requests.ts';
 import { addPerson, addTenant, addToken, holdClock, logIn, ok, type Person } from '../support/people.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 
 /** The session of the console over HTTP: who may use the cookie, where, and from which page. */
 
-const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
 const JSON_BODY = { 'content-type': 'application/json' };
 
 onBothDatabases('the session of the console', (database) => {
@@ -43,11 +43,11 @@ onBothDatabases('the session of the console', (database) => {
 
   test('the cookie is a session below /console/api, and nowhere else', async () => {
     const { pair } = await signIn();
-    const inside = await me({ ...SAME_ORIGIN, cookie: pair });
+    const inside = await me(withSession(pair));
     assert.equal(inside.status, 200);
     assert.equal(((await inside.json()) as { user: { id: string } }).user.id, person.id);
     for (const path of ['/auth/me', '/v1/auth/me', '/console/auth/me', '/console/apiauth/me']) {
-      assert.notEqual((await me({ ...SAME_ORIGIN, cookie: pair }, path)).status, 200, path);
+      assert.notEqual((await me(withSession(pair), path)).status, 200, path);
     }
   });
 
@@ -70,7 +70,7 @@ onBothDatabases('the session of the console', (database) => {
   test('a cookie with a byte before its name is another cookie, which any page of the host may set', async () => {
     const { pair } = await signIn();
     const ask = (cookie: Buffer) => {
-      const head = `GET /console/api/auth/me HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nSec-Fetch-Site: same-origin\r\n`;
+      const head = `GET /console/api/auth/me HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nSec-Fetch-Site: same-origin\r\nX-Coffer-User: ${ownerOf(pair)}\r\n`;
       const bytes = [Buffer.from(`${head}Connection: close\r\nCookie: `), cookie, Buffer.from('\r\n\r\n')];
       return sendRaw(service.url, Buffer.concat(bytes), { waitMs: 30_000 });
     };
@@ -105,12 +105,12 @@ onBothDatabases('the session of the console', (database) => {
     for (const headers of refusedHeaders) {
       for (const method of ['GET', 'POST']) {
         const path = method === 'GET' ? '/console/api/auth/me' : '/console/api/auth/logout';
-        const answer = await send(path, { method, headers: { ...headers, cookie: pair } });
+        const answer = await send(path, { method, headers: { ...headers, ...sessionOf(pair) } });
         assert.equal(answer.status, 403, JSON.stringify([method, headers]));
       }
     }
-    assert.equal((await me({ origin: service.url, cookie: pair })).status, 200);
-    assert.equal((await me({ ...SAME_ORIGIN, cookie: pair })).status, 200);
+    assert.equal((await me({ origin: service.url, ...sessionOf(pair) })).status, 200);
+    assert.equal((await me(withSession(pair))).status, 200);
   });
 
   test('a form or a text is no request of the console', async () => {
@@ -118,7 +118,7 @@ onBothDatabases('the session of the console', (database) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
       const answer = await send('/console/api/v1/groups', {
         method: 'POST',
-        headers: { ...SAME_ORIGIN, cookie: pair, 'content-type': type },
+        headers: { ...withSession(pair), 'content-type': type },
         body: JSON.stringify({ name: 'made-by-a-form' }),
       });
       assert.ok(answer.status >= 400 && answer.status < 500, `${type}: ${answer.status}`);
@@ -129,7 +129,7 @@ onBothDatabases('the session of the console', (database) => {
 
   test('a cookie and a token together are two credentials', async () => {
     const { pair } = await signIn();
-    const answer = await me({ ...SAME_ORIGIN, cookie: pair, authorization: `Bearer ${service.adminToken}` });
+    const answer = await me({ ...withSession(pair), authorization: `Bearer ${service.adminToken}` });
     assert.equal(answer.status, 401);
     const alone = await me({ ...SAME_ORIGIN, authorization: `Bearer ${service.adminToken}` });
     assert.equal(alone.status, 401);
@@ -137,11 +137,11 @@ onBothDatabases('the session of the console', (database) => {
 
   test('signing out ends the session, and deletes the cookie and what was cached', async () => {
     const { pair } = await signIn();
-    const left = await send('/console/api/auth/logout', { method: 'POST', headers: { ...SAME_ORIGIN, cookie: pair } });
+    const left = await send('/console/api/auth/logout', { method: 'POST', headers: withSession(pair) });
     assert.equal(left.status, 204);
     assert.match(left.headers.getSetCookie()[0] ?? '', /^__Host-coffer-session=; .*Max-Age=0$/);
     assert.equal(left.headers.get('clear-site-data'), '"cache"');
-    assert.equal((await me({ ...SAME_ORIGIN, cookie: pair })).status, 401);
+    assert.equal((await me(withSession(pair))).status, 401);
   });
 
   test('a sign-in over a session ends that session, whatever it has used up, and a refused one does not', async () => {
@@ -161,16 +161,15 @@ onBothDatabases('the session of the console', (database) => {
     await holdClock(
       service,
       (async () => {
-        const write = () =>
-          send('/console/api/v1/vaults/nope', { method: 'DELETE', headers: { ...SAME_ORIGIN, cookie } });
+        const write = () => send('/console/api/v1/vaults/nope', { method: 'DELETE', headers: withSession(cookie) });
         for (let i = 0; i < 2; i++) await write();
         assert.equal((await write()).status, 429);
         assert.equal((await logIn(cookie, 'not the password')).status, 401);
-        assert.equal((await me({ ...SAME_ORIGIN, cookie })).status, 200);
+        assert.equal((await me(withSession(cookie))).status, 200);
         const next = await logIn(cookie);
         assert.equal(next.status, 200);
-        assert.equal((await me({ ...SAME_ORIGIN, cookie })).status, 401, 'the former session has ended');
-        assert.equal((await me({ ...SAME_ORIGIN, cookie: next.pair })).status, 200);
+        assert.equal((await me(withSession(cookie))).status, 401, 'the former session has ended');
+        assert.equal((await me(withSession(next.pair))).status, 200);
       })(),
     );
   });
@@ -199,7 +198,7 @@ onBothDatabases('the session of the console', (database) => {
     const { pair } = await signIn();
     const answer = await send('/console/api/auth/tokens', {
       method: 'POST',
-      headers: { ...SAME_ORIGIN, ...JSON_BODY, cookie: pair },
+      headers: { ...withSession(pair), ...JSON_BODY },
       body: JSON.stringify({ name: 'laptop', ttl_days: 1 }),
     });
     assert.equal(answer.status, 201);

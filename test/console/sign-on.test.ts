@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { SignOnBrowser } from '../support/browser-sign-on.ts';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { OUTSIDE_ENV } from '../support/external-logins.ts';
 import { OidcIssuer } from '../support/oidc-issuer.ts';
@@ -61,6 +62,30 @@ onBothInSuite('sign-on in the console', (database) => {
           await page.goto(`${service.url}/#/signed-on?code=stolen&state=chosen&redirect_uri=made-up`);
           await page.getByRole('heading', { name: 'The sign-in did not work' }).waitFor();
           await requireAccessible(page);
+          forgive(console, /401/);
+        }),
+      );
+
+      test(
+        'another program that puts the cookie of its own sign-in into the browser signs nobody in as itself',
+        inConsole(async (console) => {
+          const { service } = world();
+          await idp.register(service.url);
+          const attacker = new SignOnBrowser(service, idp);
+          const sub = attacker.newAccount();
+          const tenant = await addTenant(service);
+          await attacker.addProvider(tenant);
+          const { page } = console;
+          await page.goto(service.url);
+          await page.getByLabel('E-mail address').waitFor();
+          const theirs = await attacker.beginSignIn(tenant);
+          // As a page on any port of the host can.
+          await page.evaluate(`document.cookie = '${theirs.cookie}; Path=/; Secure; SameSite=Lax'`);
+          await page.goto(await idp.signIn(theirs.url));
+          await page.getByRole('heading', { name: 'The sign-in did not work' }).waitFor();
+          assert.equal(await page.getByText(sub).count(), 0);
+          const cookies = await page.context().cookies(service.url);
+          assert.ok(!cookies.some((cookie) => cookie.name === '__Host-coffer-session'));
           forgive(console, /401/);
         }),
       );

@@ -30,7 +30,7 @@ onBothInSuite('members and settings of a vault in the console', (database) => {
         await open('/vaults/billing');
         await signIn({ email: tenant.owner.email, password, tenant: tenant.name });
         await page.getByRole('tab', { name: 'Members' }).click();
-        // Whoever creates a vault manages it.
+        // The creator of a vault manages it.
         await page.getByRole('link', { name: tenant.owner.email }).waitFor();
         const dialog = page.getByRole('dialog');
         await page.getByRole('button', { name: 'Add a member' }).click();

@@ -204,6 +204,11 @@ function testChart(api: KubeApiServer): void {
     const all = await rendered(EVERYTHING);
     const rule = find(all, 'PrometheusRule');
     assert.match(rule, /alert: CofferDown\n/);
+    const elsewhere = await rendered({ ...EVERYTHING, baseUrl: 'https://vault.corp.example' });
+    const links = [...find(elsewhere, 'PrometheusRule').matchAll(/runbook_url: (\S+)/g)].map(([, link]) => link);
+    assert.ok(links.length > 20);
+    for (const link of links)
+      assert.match(String(link), /^https:\/\/vault\.corp\.example\/docs\/guide\/operations#coffer/);
     assert.match(rule, /\{\{ \$labels\.instance \}\}/);
     const monitor = find(all, 'ServiceMonitor');
     assert.match(monitor, /jobLabel: app\.kubernetes\.io\/name/);

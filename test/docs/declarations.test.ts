@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { nounPages } from '../../server/src/features/reference/nouns.ts';
-import { coerceQuery, parseQuery } from '../../server/src/kernel/http/query.ts';
+import { invalid } from '../../server/src/kernel/base/errors.ts';
+import { PENDING_STATUS } from '../../server/src/kernel/endpoint/approval.ts';
+import { type EndpointDeclaration, NONE } from '../../server/src/kernel/endpoint/declaration.ts';
 import { bothSpellings } from '../../server/src/kernel/http/routes.ts';
-import { problemsIn } from '../../server/src/kernel/http/validation.ts';
-import { invalid } from '../../server/src/kernel/platform/errors.ts';
-import { PENDING_STATUS } from '../../server/src/kernel/request/approval.ts';
-import { type EndpointDeclaration, NONE } from '../../server/src/kernel/request/declaration.ts';
+import { coerceQuery, parseQuery } from '../../server/src/kernel/request/query.ts';
+import { problemsIn } from '../../server/src/kernel/request/validation.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { INPUTS, type Input, nameOf, pathOf, type World } from '../support/endpoint-inputs.ts';
 import { MACHINE_CALLERS_ENV } from '../support/machine-callers.ts';
 import { ModelProvider } from '../support/model-provider.ts';
@@ -93,6 +93,8 @@ const NEEDS_FACTOR: Record<string, string> = {
   rotateScimToken: 'MFA_REQUIRED',
 };
 
+const PAIRS_MAX = 5;
+
 onBothDatabases('a service that runs', (database) => {
   let service: Service;
   let world: World;
@@ -119,7 +121,7 @@ onBothDatabases('a service that runs', (database) => {
     (await INPUTS[nameOf(declaration)]?.(world, { isKnown: true, person: world.owner })) ?? {};
   /** As it is written: other clients refuse some methods, and read no body where none may be. */
   const send = async (method: string, path: string, headers: Record<string, string> = {}) => {
-    const lines = Object.entries({ host: 'x', connection: 'close', ...headers }).map((pair) => pair.join(': '));
+    const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers }).map((pair) => pair.join(': '));
     const { text, status } = await sendRaw(service.url, `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`, {
       waitMs: 10_000,
     });
@@ -128,6 +130,7 @@ onBothDatabases('a service that runs', (database) => {
     const named = new Map(told.map((line) => [line.split(':')[0]?.toLowerCase(), line.slice(line.indexOf(':') + 2)]));
     return { status, headers: named, body: text.slice(end + 4) };
   };
+  type Sent = Awaited<ReturnType<typeof send>>;
   const methodsOf = (path: string) => DECLARATIONS.filter((one) => one.path === path).map(({ method }) => method);
   const anyPath = (path: string) => path.replace(/\{[a-z_]+\*?\}/g, 'x');
 
@@ -152,8 +155,18 @@ onBothDatabases('a service that runs', (database) => {
       assert.equal((await send(method, '/nowhere')).status, 404);
   });
 
+  /** Between two requests the window of the limit may go on, and give back as many; a few pairs in a row cannot all be divided like that. */
+  const isCounted = async (path: string, headers: Record<string, string>, sent: readonly Sent[]) => {
+    const left = (one: Sent | undefined) => Number(one?.headers.get('x-ratelimit-remaining'));
+    for (let i = 0, pair = sent; i < PAIRS_MAX; i++) {
+      if (left(pair[1]) < left(pair[0])) return true;
+      pair = [await send('HEAD', path, headers), await send('GET', path, headers)];
+    }
+    return false;
+  };
+
   test('HEAD is what GET is, without the body: authorized, limited and recorded', async () => {
-    const asked = new Map<string, string>();
+    const audited = new Map<string, string>();
     for (const declaration of DECLARATIONS.filter(({ method }) => method === 'GET')) {
       const path = pathOf(declaration, await inputOf(declaration));
       const name = nameOf(declaration);
@@ -166,16 +179,15 @@ onBothDatabases('a service that runs', (database) => {
         assert.equal(head.headers.get('content-type'), get.headers.get('content-type'), name);
         const isPublic = declaration.credentials === 'public';
         if (isPublic || !('authorization' in headers)) continue;
-        const left = (one: typeof head) => Number(one.headers.get('x-ratelimit-remaining'));
-        if (declaration.rate !== 'none') assert.ok(left(get) < left(head), `${name}: counted`);
-        asked.set(head.headers.get('x-request-id') ?? '', declaration.audit);
+        if (declaration.rate !== 'none') assert.ok(await isCounted(path, headers, [head, get]), `${name}: counted`);
+        audited.set(head.headers.get('x-request-id') ?? '', declaration.audit);
       }
     }
     const { entries } = await ok(service.call('GET', '/v1/audit?limit=1000'));
     const recorded = new Map(
       entries.map((entry: { request_id: string; action: string }) => [entry.request_id, entry.action]),
     );
-    for (const [requestId, action] of asked) assert.equal(recorded.get(requestId), action);
+    for (const [requestId, action] of audited) assert.equal(recorded.get(requestId), action);
   });
 
   test('an endpoint without a body takes {} as well as nothing', async () => {

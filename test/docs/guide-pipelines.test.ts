@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+import { SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import { type IssuerKey, json, newIssuerKey, OutsideIssuer, signed } from '../support/external-issuer.ts';
 import { blocksOf } from '../support/guide-pages.ts';
 import { addConnection } from '../support/machines.ts';

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { blocksOf, guidePages, readGuidePage, settingsOf } from '../support/guide-pages.ts';
+import { blocksOf, examplesOf, guidePages, hasBothWays, readGuidePage, settingsOf } from '../support/guide-pages.ts';
 import { type ServiceProcess, spawnService, stopService } from '../support/process.ts';
 import { call } from '../support/service.ts';
 
@@ -32,10 +32,28 @@ async function pasted(page: string, script: string, service: ServiceProcess): Pr
   return stdout;
 }
 
+/** Pages about what the command line has no verb for. */
+const WITHOUT_VERB = [
+  'attestation.md',
+  'certificates.md',
+  'console.md',
+  'lost-access.md',
+  'passkeys.md',
+  'post-quantum.md',
+  'regions.md',
+  'saas.md',
+  'second-factors.md',
+];
+
 describe('the guide', () => {
-  for (const page of guidePages) {
-    test(`every example of ${page} works when pasted, on a fresh installation`, async () => {
-      const examples = blocksOf(page, 'sh');
+  const ways = guidePages.flatMap((page) =>
+    (hasBothWays(page) ? (['the command line', 'curl'] as const) : (['curl'] as const)).map(
+      (way) => [page, way] as const,
+    ),
+  );
+  for (const [page, way] of ways) {
+    test(`every example of ${page} works when pasted, with ${way}, on a fresh installation`, async () => {
+      const examples = examplesOf(page, way);
       assert.ok(examples.length > 0, 'a page has examples');
       const service = await spawnService({ env: settingsOf(page) });
       const script = [END_JOBS, ...blocksOf('README.md', 'sh'), ...examples].join('\n');
@@ -44,6 +62,13 @@ describe('the guide', () => {
       await stopService(service);
     });
   }
+
+  test('pages use the command line, but for those about what it has no verb for', () => {
+    const others = guidePages.filter(
+      (page) => !/^coffer |[|&(] ?coffer |& coffer /m.test(examplesOf(page, 'the command line').join('')),
+    );
+    assert.deepEqual(others, WITHOUT_VERB);
+  });
 
   test('the list of pages names every page', () => {
     const list = readGuidePage('README.md');

@@ -59,8 +59,8 @@ describe('npm ci warns of nothing', () => {
   test('every package takes the oldest Node that package.json and the README name', () => {
     for (const [path, { engines: own }] of installed) {
       const accepted = own?.node ?? '*';
-      const isTaken = accepted.split('||').some((range) => takes(range.trim(), oldest));
-      assert.ok(isTaken, `${nameOf(path)} needs Node ${accepted}, and the oldest that is named is ${engines.node}`);
+      const isAccepted = accepted.split('||').some((range) => takes(range.trim(), oldest));
+      assert.ok(isAccepted, `${nameOf(path)} needs Node ${accepted}, and the oldest that is named is ${engines.node}`);
     }
     assert.match(readFileSync('README.md', 'utf8'), new RegExp(`Node\\.js ${oldest.slice(0, 2).join('\\.')} or later`));
   });

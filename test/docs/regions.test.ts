@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 
 /** The paths that the specification excludes from forwarding. */
 const EXCLUDED = ['/auth', '/admin/tenant-region', '/attestation', '/crdt/sync', '/clusters', '/health', '/metrics'];

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import Type from 'typebox';
-import { createHttpServer, type HttpServer } from '../../server/src/kernel/http/server.ts';
+import { type EndpointDeclaration, endpoint, NONE } from '../../server/src/kernel/endpoint/declaration.ts';
+import { HttpServer } from '../../server/src/kernel/http/server.ts';
+import { Metrics } from '../../server/src/kernel/observability/metrics.ts';
 import { bind } from '../../server/src/kernel/request/binding.ts';
-import { type EndpointDeclaration, endpoint, NONE } from '../../server/src/kernel/request/declaration.ts';
-import { makeReady, type Pipeline } from '../../server/src/kernel/request/pipeline.ts';
-import { object } from '../../server/src/kernel/request/wire.ts';
+import type { Pipeline } from '../../server/src/kernel/request/pipeline.ts';
+import { makeReady } from '../../server/src/kernel/request/ready-endpoint.ts';
+import { object } from '../../server/src/kernel/wire/wire.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { type Service, startService } from '../support/service.ts';
 
@@ -68,7 +70,8 @@ describe('routes with a wildcard', () => {
         return { status: 200, headers: {}, body: JSON.stringify([ready.declaration.name, call.params['path']]) };
       },
     } as Pick<Pipeline, 'answer'> as Pipeline;
-    server = createHttpServer(service.app.kernel, endpoints, echo, null);
+    const kernel = { ...service.app.kernel, metrics: new Metrics() };
+    server = new HttpServer(kernel, endpoints, echo, null);
     ({ port } = await server.listen());
   });
   after(async () => {
@@ -78,7 +81,7 @@ describe('routes with a wildcard', () => {
 
   /** Over a bare socket: ordinary clients tidy up dots and encodings before they send them. */
   const ask = async (method: string, path: string) => {
-    const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    const request = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
     const { status, text } = await sendRaw(`http://127.0.0.1:${port}`, request, { waitMs: 5000 });
     return [status, status === 200 ? JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) : null];
   };
@@ -155,11 +158,11 @@ describe('routes with a wildcard', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 12 }), async (pieces) => {
-        const asked = pieces.join('');
-        const [status, answer] = await ask('GET', `/v1/boxes/a/items/${asked}`);
+        const encoded = pieces.join('');
+        const [status, answer] = await ask('GET', `/v1/boxes/a/items/${encoded}`);
         if (status !== 200) return;
         const [, path] = answer as [string, string];
-        assert.equal(path, decodeURIComponent(asked));
+        assert.equal(path, decodeURIComponent(encoded));
         assert.match(path, /^[A-Za-z0-9._@+=-]+(\/[A-Za-z0-9._@+=-]+)*$/);
         assert.ok(!path.split('/').some((segment) => segment === '.' || segment === '..'));
       }),

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, test } from 'node:test';
 import { SUITES, WHOLE_SUITE } from '../suites.ts';
+import { importsIn, refuseCircle } from '../support/imports.ts';
 import { authenticatedTables, declaredTables, importedNames, queriedTables } from '../support/queried-tables.ts';
 
 /** House rules, as a test: which room may know which, what is never called, what nobody uses. */
@@ -18,40 +19,49 @@ const text = new Map(
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
 const read = (file: string) => text.get(file) ?? '';
 
-function importsOf(file: string): string[] {
-  const found = [...read(file).matchAll(/(?:from|import|module) ?\(?'(\.[^']+)'/g)].map((match) => String(match[1]));
-  return found.map((path) => normalize(join(dirname(file), path)));
-}
+const importsOf = (file: string) => importsIn(file, read(file));
 
 function featureOf(file: string): string | null {
   return /^server\/src\/features\/([^/]+)\//.exec(file)?.[1] ?? null;
 }
 
-/** Fails if something needs itself, through however many others. */
-function refuseCircle(needs: ReadonlyMap<string, Iterable<string>>): void {
-  const done = new Set<string>();
-  const visit = (name: string, path: readonly string[]): void => {
-    const start = path.indexOf(name);
-    assert.equal(start, -1, `a circle: ${[...path.slice(start), name].join(' → ')}`);
-    if (done.has(name)) return;
-    for (const other of needs.get(name) ?? []) visit(other, [...path, name]);
-    done.add(name);
-  };
-  for (const name of needs.keys()) visit(name, []);
+/** Folders of the service, from the ground up: each may import those before it. */
+const FOLDERS = [
+  ...['base', 'wire', 'fairness', 'observability', 'crypto', 'storage', 'keys', 'time', 'integrity', 'outbound'].map(
+    inKernel,
+  ),
+  ...['external-identity', 'authz', 'limits', 'nodes', 'jobs', 'endpoint', 'auth'].map(inKernel),
+  ...['audit/entry', 'audit/chain', 'audit/log', 'audit/postgres', 'audit/journal'].map(inKernel),
+  'settings',
+  ...['request', 'http', 'feature'].map(inKernel),
+  ...['features', 'assembly', 'upgrade', 'start', 'operator', 'tools', 'main.ts'],
+];
+
+function inKernel(name: string): string {
+  return `kernel/${name}`;
+}
+
+function folderOf(file: string): string {
+  return String(/^server\/src\/(kernel\/audit\/[^/]+|kernel\/[^/]+|[^/]+)/.exec(file)?.[1]);
 }
 
 describe('layers', () => {
-  test('the kernel knows no feature and no wiring', () => {
-    for (const file of sources.filter((f) => f.startsWith('server/src/kernel/') && !isTest(f))) {
-      for (const target of importsOf(file))
-        assert.ok(target.startsWith('server/src/kernel/'), `${file} imports ${target}`);
-    }
+  test('each folder of the service imports only folders below it', () => {
+    const files = sources.filter((f) => f.startsWith('server/src/') && !isTest(f));
+    assert.deepEqual([...new Set(files.map(folderOf))].sort(), [...FOLDERS].sort());
+    const rank = (file: string) => FOLDERS.indexOf(folderOf(file));
+    const upward = files.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith('server/src/') && rank(target) > rank(file))
+        .map((target) => `${file} imports ${target}`),
+    );
+    assert.deepEqual(upward, []);
   });
 
   test('a feature sees the kernel, itself, and others only through their index.ts', () => {
     for (const file of sources.filter((f) => featureOf(f) !== null && !isTest(f))) {
       for (const target of importsOf(file)) {
-        const own = featureOf(target) === featureOf(file) || target.startsWith('server/src/kernel/');
+        const own = featureOf(target) === featureOf(file) || featureOf(target) === null;
         const isDoor = featureOf(target) !== null && target.endsWith('/index.ts');
         assert.ok(own || isDoor, `${file} imports ${target}`);
       }
@@ -171,10 +181,12 @@ describe('tables', () => {
     ],
     ['secrets/fingerprint-store.ts: vaults', 'a page of fingerprints leaves out zero-knowledge vaults'],
     ['secrets/login-store.ts: vaults', 'the logins of servers are found in live vaults only, with the names of these'],
+    ['secrets/read-store.ts: secret_risks', 'reading a secret is one query, which also reads its risk'],
     ['secrets/read-store.ts: tenants', 'reading a secret is one query, which also reads the epoch of the tenant'],
     ['secrets/read-store.ts: vaults', 'reading a secret is one query, which finds the vault by its name'],
     ['secrets/retention-store.ts: vaults', 'the rows to be purged are locked together with the names of their vaults'],
     ['secrets/rotation-store.ts: vaults', 'the rotations that are due are found in live vaults only'],
+    ['secrets/secret-store.ts: secret_risks', 'finding a secret to change is one query, which also reads its risk'],
     ['secrets/tenant-wide-store.ts: vaults', 'one query names the vaults that hold a fortress secret'],
     [
       'tenants/store.ts: tenants',
@@ -221,8 +233,8 @@ describe('tables', () => {
 
 describe('habits', () => {
   const banned: [RegExp, string, RegExp?][] = [
-    [/\bconsole\.(log|error|warn|info)\(/, 'log through the kernel’s logger', /server\/src\/generate\.ts$/],
-    [/\bDate\.now\(\)/, 'ask the clock', /kernel\/platform\/(clock|ids)\.ts$/],
+    [/\bconsole\.(log|error|warn|info)\(/, 'log through the kernel’s logger', /server\/src\/tools\/generate\.ts$/],
+    [/\bDate\.now\(\)/, 'ask the clock', /kernel\/base\/(clock|ids)\.ts$/],
     [/\bMath\.random\(\)/, 'use node:crypto for anything that matters', /kernel\/storage\/database\.ts$/],
     [/\bnew Function\(|\beval\(/, 'no code from text'],
     // In a checkout only.
@@ -230,7 +242,7 @@ describe('habits', () => {
     [/\bsql\.raw\(/, 'parameters, never text, in SQL'],
     [/@ts-(ignore|expect-error|nocheck)/, 'mend the type'],
     [/\b(TODO|FIXME|XXX|HACK)\b/, 'do it, or file an issue'],
-    [/process\.env\b/, 'settings come through config.ts', /server\/src\/serve\.ts$/],
+    [/process\.env\b/, 'settings come through config.ts', /server\/src\/start\/serve\.ts$/],
     [/createHash\('(md5|sha1)'/, 'use SHA-256'],
     [/\bsetPasswordCost\(/, 'passwords cost what they cost', /kernel\/crypto\/passwords\.ts$/],
     // There the handshake only proves the key; the certificate is checked with the request.
@@ -248,7 +260,7 @@ describe('habits', () => {
   test('what is deleted because its time is over is deleted by a Cutoff, which no clock of a node makes', () => {
     const reasons = new Map([
       [
-        'server/src/kernel/limits/idempotency.ts: idempotency_keys',
+        'server/src/kernel/request/idempotency.ts: idempotency_keys',
         'the one that is replaced in the same transaction, by a request that was just told that it is over',
       ],
       [

@@ -15,7 +15,7 @@ const EXPORTERS = '/v1/audit/exporters';
 const ENV = { CV_OUTBOUND_ALLOW: '127.0.0.1/32' };
 /** Longer than a lease, so that a process that starts finds none of the one before. */
 const CLOCK_STEP_MS = 2 * 60_000;
-const TAKEN_OVER_WITHIN_MS = 120_000;
+const RESUMED_WITHIN_MS = 120_000;
 
 async function ok(answer: Promise<Answer>, status = 200): Promise<Answer['body']> {
   const { status: actual, body, text } = await answer;
@@ -113,7 +113,7 @@ describe('a process that is killed while it sends', () => {
     for (let round = 0; round < 8; round++) {
       const { kill } = service;
       const known = acknowledged.at(-1) ?? 1;
-      // Events of earlier rounds are taken; the new one kills the process that sends it.
+      // Events of earlier rounds are accepted; the new one kills the process that sends it.
       receiver.respond = ({ body }) => {
         if (versionIn(body) <= known) return { status: 200 };
         kill();
@@ -197,7 +197,7 @@ test('of two nodes one runs an exporter, and when it is killed the other goes on
   await until(
     'the other does not take over',
     async () => (await ok(call(other.url, 'GET', `${EXPORTERS}/${exporter.id}`, { token }))).cursor >= entries[0].seq,
-    TAKEN_OVER_WITHIN_MS,
+    RESUMED_WITHIN_MS,
   );
   assertInOrder(seqsIn(receiver), exporter.cursor + 1, entries[0].seq);
   await stopService(other);

@@ -188,7 +188,7 @@ describe('coffer server copy', () => {
     assert.equal(twice.code, 1);
     assert.match(twice.stderr, /already/);
 
-    // As an operator does, with the same folder; a copy of it, since it remembers from then on how far the log has come.
+    // As an operator does, with the same folder; a copy of it, since it stores from then on how far the log has come.
     const dataDir = newDataDir();
     cpSync(source.dataDir, dataDir, { recursive: true });
     const moved = await spawnService({ dataDir, databaseUrl: url });

@@ -176,7 +176,7 @@ describe('two nodes on one PostgreSQL', () => {
     }
   });
 
-  /** "Still in flight" asks to repeat; whoever does gets the one answer. */
+  /** "Still in flight" asks to repeat; a repetition gets the one response. */
   async function idempotent(node: ServiceProcess, path: string, key: string, body: unknown): Promise<unknown> {
     for (;;) {
       const answer = await send(node, 'POST', path, { body, headers: { 'idempotency-key': key } });

@@ -5,13 +5,13 @@ import type { Side } from './marks.ts';
 import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
 
-/** Somebody who asks, and what would be a breach if they got it. */
+/** A caller, and what would be a breach if they got it. */
 export interface Caller {
   name: string;
   side: Side;
-  /** How likely they are to be the one who asks, beside the others. */
+  /** How likely they are to be chosen, beside the others. */
   weight: number;
-  /** What their credential is, in the words of the document; none: it is good for nothing. */
+  /** What their credential is, by its name in the document; none: it is good for nothing. */
   kinds: readonly string[];
   credential: Credential;
   /** The certificate they show, on the listener that takes one; null: they ask on the main one. */

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
 import { type DpopKey, newDpopKey } from '../support/machines.ts';
 import { addColleague, addPerson, addTenant, addToken, logIn, ok, type Person } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
@@ -12,7 +12,7 @@ import type { Side } from './marks.ts';
 /** A service with two tenants, and all who are going to ask. */
 export interface Callers {
   all: Caller[];
-  /** Ids, names and addresses of who asks, and of what their rights depend on: nothing is to be done to these. */
+  /** Ids, names and addresses of the caller, and of what their rights depend on: nothing is to be done to these. */
   protected: Set<string>;
   admins: Record<Side, string>;
   close(): void;
@@ -116,7 +116,7 @@ async function sessionCaller(service: Service, person: Person): Promise<Caller> 
   });
 }
 
-/** A token that is bound to a key, by whoever has both, and by those who have no more than the token. */
+/** A token that is bound to a key, sent with the key and without it. */
 async function boundCallers(service: Service, token: string, key: DpopKey): Promise<Caller[]> {
   const prover = { service, key, origin: service.url };
   const otherProver = { ...prover, key: await newDpopKey() };

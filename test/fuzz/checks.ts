@@ -38,7 +38,7 @@ export class Checks {
     this.#shared = shared;
   }
 
-  /** Everything that is wrong with an answer. What was sent at the same time is remembered first: the answer may tell of that already. */
+  /** Everything that is wrong with an answer. What was sent at the same time is noted first: the response may already show it. */
   of(exchange: Exchange): string[] {
     const operation = this.#operationOf(exchange);
     return [
@@ -54,12 +54,12 @@ export class Checks {
     return isBent(exchange) ? operationAt(this.#operations, sent.method, sent.path) : draft.operation;
   }
 
-  remember(exchange: Exchange): void {
+  note(exchange: Exchange): void {
     const { caller, sent, answer } = exchange;
     const operation = this.#operationOf(exchange);
     const own = this.#sentBy.get(caller.name) ?? new Set<string>();
     this.#sentBy.set(caller.name, own);
-    // What nobody known has asked stands in the log of who runs the installation.
+    // Anonymous requests are in the log of the operator.
     const isNobodys = answer.status === 401 || operation === null || operation.isPublic;
     for (const one of contentOf(sent)) {
       own.add(one);
@@ -73,17 +73,17 @@ export class Checks {
     const problems: string[] = [];
     const { side } = caller;
     const other = side === 'ours' ? 'theirs' : 'ours';
-    const ownWords = this.#sentBy.get(caller.name) ?? new Set();
+    const sentNames = this.#sentBy.get(caller.name) ?? new Set();
     const sent = this.#sent[side];
     for (const name of namesIn(answer.text)) {
       // Nobody's name: a signature of random letters can look like one.
       if (!sent.has(name) && !this.#sent[other].has(name)) continue;
       const isForeign = sideOf(name) !== side;
       if (isForeign && !sent.has(name)) problems.push(`tells a name of another tenant: ${name}`);
-      if (!caller.seesNames && !ownWords.has(name)) problems.push(`tells a name to somebody without rights: ${name}`);
+      if (!caller.seesNames && !sentNames.has(name)) problems.push(`tells a name to somebody without rights: ${name}`);
     }
     for (const id of idsIn(answer.text)) {
-      // Its own number is no secret to whoever asked, though the operator's log may show it at the same moment.
+      // Its own number is no secret to the requester, though the operator's log may show it at the same moment.
       if (this.#shared.has(id) || id === answer.headers['x-request-id']) continue;
       if (this.#ids[other].has(id) && !sent.has(id)) problems.push(`tells an id of another tenant: ${id}`);
       // Who runs the installation makes tenants, and is told who owns them.
@@ -93,7 +93,7 @@ export class Checks {
     if (answer.status >= 400 && values.size > 0) problems.push('an error repeats a value');
     if (caller.seesValues) return problems;
     for (const value of values) {
-      if (!ownWords.has(value)) problems.push('tells a value to somebody who may not see it');
+      if (!sentNames.has(value)) problems.push('tells a value to somebody who may not see it');
     }
     return problems;
   }
@@ -175,15 +175,15 @@ export function codeOf(answer: Answer): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** A list has no more than the page that was asked for, or the one that is documented. */
+/** A list has no more than the requested page, or the one that is documented. */
 function problemsOfSize({ answer, sent }: Exchange, operation: Operation | null): string[] {
   const problems: string[] = [];
   if (answer.json !== undefined && answer.bytes.length > ANSWER_BYTES_MAX)
     problems.push(`${answer.bytes.length} bytes`);
   const limit = operation?.parameters.find((one) => one.in === 'query' && one.name === 'limit');
   if (limit === undefined || answer.status >= 300 || answer.json === undefined) return problems;
-  const asked = new URLSearchParams(sent.path.split('?')[1] ?? '').get('limit');
-  const most = Math.min(Number(asked || PAGE_DEFAULT), limit.schema.maximum ?? PAGE_DEFAULT);
+  const requested = new URLSearchParams(sent.path.split('?')[1] ?? '').get('limit');
+  const most = Math.min(Number(requested || PAGE_DEFAULT), limit.schema.maximum ?? PAGE_DEFAULT);
   for (const [name, list] of Object.entries(answer.json as object)) {
     if (Array.isArray(list) && list.length > most) problems.push(`${list.length} ${name} on a page of ${most}`);
   }

@@ -4,7 +4,7 @@ import type { Shown } from '../support/machines.ts';
 import type { Service } from '../support/service.ts';
 import type { Sent } from './request.ts';
 
-/** What came back. Not through fetch, which mends what is sent. */
+/** What came back. Not through fetch, which corrects what is sent. */
 export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
@@ -82,7 +82,7 @@ export class Client {
         if (ticks > ANSWER_TICKS_MAX) sent.destroy(new Error('no answer in time'));
       }, TICK_MS);
       sent.on('close', () => clearInterval(timer));
-      // A connection that was kept open may have been closed in that very moment, and nobody has read the request.
+      // A connection that stayed open may have been closed in that very moment, and nobody has read the request.
       sent.on('error', (error) => reject(sent.reusedSocket ? new ClosedConnection(error.message) : error));
       sent.end(body ?? undefined);
     });

@@ -4,7 +4,7 @@ import type { Sent } from './request.ts';
 
 export type Header = [string, string];
 
-/** What goes along with a request to say who asks: made from it as it is sent, since a proof fits one request alone. */
+/** What goes along with a request to identify the caller: made from it as it is sent, since a proof fits one request alone. */
 export type Credential = (sent: Sent) => Header[] | Promise<Header[]>;
 
 export function bearer(token: string): Header[] {

@@ -38,7 +38,7 @@ export interface Operation {
 type Json = any;
 
 export function operationsOf(document: Json): Operation[] {
-  const resolve = (node: Json): Json => (node?.$ref === undefined ? node : resolve(at(document, node.$ref)));
+  const resolve = (node: Json): Json => (isReference(node) ? resolve(at(document, node.$ref)) : node);
   return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, declared]) => operation(method, path, declared, resolve)),
   );
@@ -99,9 +99,13 @@ function parameter(declared: Json, resolve: (node: Json) => Json): Parameter {
 function inlined(schema: Json, resolve: (node: Json) => Json): Json {
   if (Array.isArray(schema)) return schema.map((one) => inlined(one, resolve));
   if (typeof schema !== 'object' || schema === null) return schema;
-  const { $ref, ...rest } = schema;
-  if ($ref !== undefined) return inlined(resolve(schema), resolve);
-  return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, resolve)]));
+  if (isReference(schema)) return inlined(resolve(schema), resolve);
+  return Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, inlined(inner, resolve)]));
+}
+
+/** The members of SCIM have a property of this name, whose schema is no text. */
+function isReference(node: Json): boolean {
+  return typeof node?.$ref === 'string';
 }
 
 /**

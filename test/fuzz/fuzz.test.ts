@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { CREDENTIAL_KINDS, type CredentialKind } from '../../server/src/kernel/request/declaration.ts';
-import { onBothDatabases } from '../support/service.ts';
+import { CREDENTIAL_KINDS, type CredentialKind } from '../../server/src/kernel/endpoint/declaration.ts';
+import { DATABASES, onBothDatabases } from '../support/service.ts';
 import { asSentBy, type Caller } from './caller.ts';
 import { type Answer, Client, type Meddle } from './client.ts';
 import { fuzz, type Prepared, prepare, type Run } from './fuzzer.ts';
@@ -11,26 +11,42 @@ import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
 
 /** `npm run test:fuzz` sets these. Rounds repeat what seconds found, however fast the machine is. */
-const { COFFER_TEST_FUZZ_SEED, COFFER_TEST_FUZZ_ROUNDS, COFFER_TEST_FUZZ_SECONDS } = process.env;
+const { COFFER_TEST_FUZZ_SEED, COFFER_TEST_FUZZ_ROUNDS, COFFER_TEST_FUZZ_SECONDS, COFFER_TEST_FUZZ_REQUESTS } =
+  process.env;
 const SEED = Number(COFFER_TEST_FUZZ_SEED ?? randomInt(2 ** 31));
 const ROUNDS = 4;
+/** Many requests are sent in runs of this many, each to a new service and from a seed of its own, so that one of them is soon repeated. */
+const REQUESTS_OF_A_RUN = 10_000;
 
-function bounds(): Omit<Run, 'seed'> {
-  if (COFFER_TEST_FUZZ_ROUNDS !== undefined) return { rounds: Number(COFFER_TEST_FUZZ_ROUNDS) };
-  return COFFER_TEST_FUZZ_SECONDS === undefined ? { rounds: ROUNDS } : { seconds: Number(COFFER_TEST_FUZZ_SECONDS) };
+function runs(): Run[] {
+  if (COFFER_TEST_FUZZ_REQUESTS !== undefined) {
+    const requests = Math.ceil(Number(COFFER_TEST_FUZZ_REQUESTS) / DATABASES.length);
+    const count = Math.ceil(requests / REQUESTS_OF_A_RUN);
+    return Array.from({ length: count }, (_, i) => ({
+      seed: SEED + i,
+      requests: Math.min(REQUESTS_OF_A_RUN, requests - i * REQUESTS_OF_A_RUN),
+    }));
+  }
+  if (COFFER_TEST_FUZZ_ROUNDS !== undefined) return [{ seed: SEED, rounds: Number(COFFER_TEST_FUZZ_ROUNDS) }];
+  if (COFFER_TEST_FUZZ_SECONDS !== undefined) return [{ seed: SEED, seconds: Number(COFFER_TEST_FUZZ_SECONDS) }];
+  return [{ seed: SEED, rounds: ROUNDS }];
 }
 
 onBothDatabases('requests made from the document', (database) => {
-  test(`break nothing, from seed ${SEED}`, async (t) => {
-    const prepared = await prepare(database, { logLevel: 'trace' });
-    const outcome = await fuzz(prepared, { seed: SEED, ...bounds() }).finally(() => prepared.close());
-    const { requests, failures, statuses, unreached, unserved } = outcome;
-    const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
-    t.diagnostic(`seed ${SEED}: ${requests} requests; ${counted.join(', ')}; without success: ${unreached.join(', ')}`);
-    t.diagnostic(`callers to whom nothing opened: ${unserved.join(', ') || 'none'}`);
-    for (const failure of failures) t.diagnostic(failure);
-    assert.equal(failures.length, 0, `seed ${SEED}: what went wrong stands above`);
-  });
+  for (const run of runs()) {
+    test(`break nothing, from seed ${run.seed}`, async (t) => {
+      const prepared = await prepare(database, { logLevel: 'trace' });
+      const outcome = await fuzz(prepared, run).finally(() => prepared.close());
+      const { requests, failures, statuses, unreached, unserved } = outcome;
+      const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
+      t.diagnostic(
+        `seed ${run.seed}: ${requests} requests; ${counted.join(', ')}; without success: ${unreached.join(', ')}`,
+      );
+      t.diagnostic(`callers to whom nothing opened: ${unserved.join(', ') || 'none'}`);
+      for (const failure of failures) t.diagnostic(failure);
+      assert.equal(failures.length, 0, `seed ${run.seed}: what went wrong stands above`);
+    });
+  }
 });
 
 describe('the fuzzer itself', () => {
@@ -52,6 +68,7 @@ describe('the fuzzer itself', () => {
       workload: secret,
       certificate: ({ vault, client_id }) => `/app-connections/fetch/${client_id}/${vault}/db/main`,
       scim: () => '/scim/v2/Users',
+      metrics: () => '/metrics',
       cluster: ({ cluster_id }) => `/clusters/${cluster_id}/desired-state`,
       bound_certificate: ({ vault }) => `/eso/secrets/by-name?vault=${vault}&name=db%2Fmain`,
     };
@@ -198,7 +215,7 @@ describe('the fuzzer itself', () => {
     });
 
     test('nothing is seen where nothing is wrong', async () => {
-      // One that nobody asked before: who sent what is remembered for one run, and what was made by it stays.
+      // A new one: the senders are noted for one run, and what a run made stays.
       const untouched = await prepare('sqlite');
       const { failures } = await fuzz(untouched, { seed: 1, rounds: 20, only: KINDS });
       await untouched.close();

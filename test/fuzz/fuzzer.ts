@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
+import { MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
 import { assertChainValid, readAll } from '../support/load.ts';
+import { METRICS_TOKEN } from '../support/metrics-token.ts';
+import { Random } from '../support/random.ts';
 import { call, type DatabaseKind, type Service, type ServiceOptions, startService } from '../support/service.ts';
 import { asSentBy, type Caller, overhearing } from './caller.ts';
 import { type Callers, makeCallers } from './callers.ts';
@@ -10,14 +12,14 @@ import { type Operation, operationsOf } from './document.ts';
 import { idsIn, type Side, secretIn, withoutSecrets } from './marks.ts';
 import { bend } from './mutations.ts';
 import { Pool } from './pool.ts';
-import { Random } from './random.ts';
 import { type Draft, encoded, type Sent, shown, validDraft } from './request.ts';
 
 export interface Run {
   seed: number;
-  /** Rounds over every operation; with `seconds`, as many as there is time for. */
+  /** Rounds over every operation; with `seconds` or `requests`, as many as fit. */
   rounds?: number;
   seconds?: number;
+  requests?: number;
   /** Only these operations, by their ids. */
   only?: readonly string[];
   meddle?: Meddle;
@@ -45,15 +47,16 @@ export interface Outcome {
 interface Planned {
   caller: Caller;
   draft: Draft;
-  /** Without what says who asks, which is made anew each time it is sent. */
+  /** Without its credential, which is made anew each time it is sent. */
   sent: Sent;
   isRepeated: boolean;
 }
 
-interface Asked extends Exchange {
+interface SentExchange extends Exchange {
   planned: Planned;
 }
 
+const UNBOUNDED = Number.POSITIVE_INFINITY;
 const FAILURES_MAX = 10;
 const AT_ONCE = 6;
 /** Shares of what is sent. */
@@ -65,10 +68,10 @@ const BY_KIND = 0.4;
 const GROWTH_MAX_BYTES = 400 * 1024 * 1024;
 /** Fields by which something is shown once and never again. */
 const SHOWN_ONCE = /^(?:secret|client_secret|recovery_codes|private_key|token|cv_jwt|access_token)$/;
-const SHOWN_ONCE_KEPT = 400;
+const SHOWN_ONCE_MAX = 400;
 
 /** Issuers that callers have identities of are on this machine. */
-const ENV = { CV_OUTBOUND_ALLOW: '127.0.0.1' };
+const ENV = { CV_OUTBOUND_ALLOW: '127.0.0.1', CV_METRICS_TOKEN: METRICS_TOKEN };
 
 export async function prepare(database: DatabaseKind, options: ServiceOptions = {}): Promise<Prepared> {
   const service = await startService(database, { ...options, env: ENV });
@@ -131,9 +134,10 @@ class Fuzzer {
   }
 
   async run(): Promise<void> {
-    const { rounds = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY } = this.#run;
+    const { rounds = UNBOUNDED, seconds = UNBOUNDED, requests = UNBOUNDED } = this.#run;
     const until = performance.now() + seconds * 1000;
-    const isOver = () => performance.now() > until || this.#failures.length >= FAILURES_MAX;
+    const isOver = () =>
+      performance.now() > until || this.#requests >= requests || this.#failures.length >= FAILURES_MAX;
     let startedWith = 0;
     await this.#build();
     for (let round = 0; round < rounds && !isOver(); round++) {
@@ -188,14 +192,14 @@ class Fuzzer {
     return how > 1 - TWICE_AT_ONCE ? [planned, planned] : [planned];
   }
 
-  /** Sent at the same time, looked at in order: so a seed repeats what follows from it. */
+  /** Sent at the same time, checked in order: so a seed repeats what follows from it. */
   async #askTogether(planned: readonly Planned[]): Promise<void> {
     const all = await Promise.all(planned.map((one) => this.#send(one)));
-    for (const asked of all) {
-      if (asked === null) continue;
-      await this.#look(asked);
-      if (asked.planned.isRepeated) await this.#repeat(asked);
-      if (asked.caller.isOnce && asked.answer.status < 300) await this.#overhear(asked);
+    for (const exchange of all) {
+      if (exchange === null) continue;
+      await this.#look(exchange);
+      if (exchange.planned.isRepeated) await this.#repeat(exchange);
+      if (exchange.caller.isOnce && exchange.answer.status < 300) await this.#overhear(exchange);
     }
   }
 
@@ -220,17 +224,17 @@ class Fuzzer {
     return this.#random.pick(among);
   }
 
-  async #send(planned: Planned): Promise<Asked | null> {
+  async #send(planned: Planned): Promise<SentExchange | null> {
     return this.#deliver(planned, await asSentBy(planned.caller, planned.sent));
   }
 
-  async #deliver(planned: Planned, sent: Sent): Promise<Asked | null> {
+  async #deliver(planned: Planned, sent: Sent): Promise<SentExchange | null> {
     const { caller, draft } = planned;
     this.#requests++;
     try {
-      const asked = { planned, caller, draft, sent, answer: await this.#client.send(sent, caller.certificate()) };
-      this.#checks.remember(asked);
-      return asked;
+      const exchange = { planned, caller, draft, sent, answer: await this.#client.send(sent, caller.certificate()) };
+      this.#checks.note(exchange);
+      return exchange;
     } catch (error) {
       if (!(await this.#isCutOff(error as Error, planned, sent))) {
         this.#fail(`no answer: ${(error as Error).message}`, shown(sent, caller.name));
@@ -246,17 +250,17 @@ class Fuzzer {
     return status === 401 || status === 403;
   }
 
-  async #look(asked: Asked): Promise<void> {
-    const { caller, draft, sent, answer } = asked;
+  async #look(exchange: SentExchange): Promise<void> {
+    const { caller, draft, sent, answer } = exchange;
     this.#statuses.set(answer.status, (this.#statuses.get(answer.status) ?? 0) + 1);
-    const problems = [...this.#checks.of(asked), ...this.#problemsOfLog()];
+    const problems = [...this.#checks.of(exchange), ...this.#problemsOfLog()];
     const how = draft.tricks.length === 0 ? 'valid' : draft.tricks.join(', ');
     for (const problem of problems) this.#fail(problem, `${shown(sent, caller.name)} (${how})`);
     await this.#learn(caller, draft, answer);
   }
 
-  /** The same request under the same key is done once, and told twice in the same words. */
-  async #repeat({ planned, answer: first }: Asked): Promise<void> {
+  /** The same request under the same key is done once, and has the same response twice. */
+  async #repeat({ planned, answer: first }: SentExchange): Promise<void> {
     const second = await this.#send(planned);
     if (second === null) return;
     await this.#look(second);
@@ -266,8 +270,8 @@ class Fuzzer {
     }
   }
 
-  /** What opened once, byte for byte, from whoever saw it go by. */
-  async #overhear({ planned, sent }: Asked): Promise<void> {
+  /** What was accepted once, byte for byte, sent again by an eavesdropper. */
+  async #overhear({ planned, sent }: SentExchange): Promise<void> {
     const again = await this.#deliver({ ...planned, caller: overhearing(planned.caller) }, sent);
     if (again !== null) await this.#look(again);
   }
@@ -276,7 +280,7 @@ class Fuzzer {
     const { operation } = draft;
     if (answer.status === 429) this.#service.clock.advance(MINUTE_MS);
     if (draft.tricks.length === 0 && hasEnded(answer) && !caller.isBreach(operation)) await caller.renew?.();
-    if (answer.status === 404 && draft.tricks.length === 0) this.#pools[caller.side].forget(draft.base);
+    if (answer.status === 404 && draft.tricks.length === 0) this.#pools[caller.side].remove(draft.base);
     if (answer.status >= 300 || draft.method !== operation.method || draft.rawPath !== null) return;
     this.#reached.add(operation.id);
     if (!operation.isPublic) this.#served.add(caller.name);
@@ -294,7 +298,7 @@ class Fuzzer {
         .flat()
         .filter((one) => typeof one === 'string')
         .filter((one) => one.length >= 8 && idsIn(one).size === 0);
-      this.#shownOnce = [...texts, ...this.#shownOnce].slice(0, SHOWN_ONCE_KEPT);
+      this.#shownOnce = [...texts, ...this.#shownOnce].slice(0, SHOWN_ONCE_MAX);
     }
   }
 

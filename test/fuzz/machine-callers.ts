@@ -1,4 +1,4 @@
-import { MINUTE_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import { newIssuerKey, OutsideIssuer, publicPem, signed } from '../support/external-issuer.ts';
 import {
   addConnection,
@@ -8,6 +8,7 @@ import {
   newDpopKey,
   type Shown,
 } from '../support/machines.ts';
+import { METRICS_TOKEN } from '../support/metrics-token.ts';
 import { ok, uniqueName } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import { testAuthority } from '../support/test-authority.ts';
@@ -69,6 +70,13 @@ export async function machineCallers(around: ChangeHooks): Promise<MachineCaller
     ...(await pipelineCallers(around, issuer, { plain: pipeline, bound: boundPipeline }, key)),
     ...clusters.all,
     ...providers.all,
+    known('Prometheus', 'metrics', () => bearer(METRICS_TOKEN), {
+      isBreach: needsOther(['metrics']),
+      seesNames: false,
+      seesValues: false,
+      weight: 0.5,
+    }),
+    stranger('somebody with another token of Prometheus', () => bearer(`${METRICS_TOKEN}x`), { weight: 0.5 }),
   ];
   const machines = [plain, certified, proving, workload, pipeline, boundPipeline];
   const guarded = machines.flatMap((one) => [one.client_id, one.name, ...(one['vault_ids'] as string[])]);
@@ -101,7 +109,7 @@ function beyondScopes({ scopes }: Machine, kinds: readonly string[]): Rule {
   return anyOf(needsOther(kinds), ({ isPublic, permission }) => !isPublic && !allowed.includes(permission));
 }
 
-/** Somebody who knows of what is the machine's, so that what is asked for would be there. */
+/** Somebody who knows of what is the machine's, so that what is requested would be there. */
 function strangerTo(
   { home }: ChangeHooks,
   { client_id }: Machine,

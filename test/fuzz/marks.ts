@@ -40,7 +40,7 @@ export function valuesIn(text: string): Set<string> {
   return new Set(text.match(/Zq7FuzzValue\d+z/g) ?? []);
 }
 
-/** Forms that credentials have, whoever made them. */
+/** Forms that credentials have. */
 const CREDENTIALS =
   /cv_pat_[\w.-]{20,}|Svc_[\w-]{16,}|eyJ[\w-]{16,}\.[\w-]+\.[\w-]+|-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 

@@ -1,6 +1,6 @@
+import type { Random } from '../support/random.ts';
 import type { Pool } from './pool.ts';
 import { sourcesOf, valueIn } from './pool.ts';
-import type { Random } from './random.ts';
 import { type Draft, type Site, sitesOf } from './request.ts';
 
 /** Ways to bend a request. Each changes one thing about it; a draft may be bent more than once. */
@@ -16,7 +16,7 @@ type Trick = (draft: Draft, bending: Bending) => void;
 const DEEP = 40;
 const LONG = 70_000;
 
-/** Values that somebody forgot. */
+/** Values that are missing. */
 const ODD: readonly unknown[] = [
   null,
   true,

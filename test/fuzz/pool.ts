@@ -1,5 +1,5 @@
+import type { Random } from '../support/random.ts';
 import type { Operation } from './document.ts';
-import type { Random } from './random.ts';
 
 /** What one answer told: ids, names and other short things, by field, together with what the request named. */
 export type Sighting = Readonly<Record<string, string | number>>;
@@ -78,7 +78,7 @@ export class Pool {
     }
     const told = { ...short(body), ...short(answer) };
     this.#add(operation, context, told);
-    // The log tells also what was asked for and never was.
+    // The log also names what was requested and never existed.
     if (operation.noun === 'audit') return;
     for (const list of Object.values(Object(answer)).filter((one) => Array.isArray(one))) {
       for (const item of list.slice(0, ITEMS_LEARNT)) this.#add(operation, context, short(item));
@@ -92,7 +92,7 @@ export class Pool {
     if (told['name'] !== undefined) all[`${collection}.name`] = told['name'];
     for (const [field, value] of Object.entries(all)) {
       if (!this.#protected.has(String(value))) continue;
-      // Who asks must stay who they are: nothing is to be done to them, nor to their tenant.
+      // The caller must stay the same: nothing may be done to them, nor to their tenant.
       if (/(^|\.)(id|name|email|client_id)$/.test(field)) return;
       delete all[field];
     }
@@ -106,7 +106,7 @@ export class Pool {
   }
 
   /** It was there once. */
-  forget(sighting: Sighting): void {
+  remove(sighting: Sighting): void {
     this.#seen = this.#seen.filter((one) => one !== sighting);
   }
 
@@ -147,8 +147,8 @@ export function sourcesOfField(field: string): readonly string[] {
 
 function short(value: unknown): Record<string, string | number> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
-  const kept = Object.entries(value).filter(([, inner]) => {
+  const remaining = Object.entries(value).filter(([, inner]) => {
     return typeof inner === 'number' || (typeof inner === 'string' && inner.length <= TEXT_MAX);
   });
-  return Object.fromEntries(kept) as Record<string, string | number>;
+  return Object.fromEntries(remaining) as Record<string, string | number>;
 }

@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../../server/src/features/reference/openapi.ts';
+import type { Random } from '../support/random.ts';
 import type { Operation } from './document.ts';
 import { idsIn, namesIn, type Side, valuesIn, withoutSecrets } from './marks.ts';
 import { type Pool, type Sighting, sourcesOf, sourcesOfField, valueIn } from './pool.ts';
-import type { Random } from './random.ts';
 import { isNew, Values } from './values.ts';
 
 /** A request in parts, so that each can be bent by itself. */

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { JsonSchema } from '../../server/src/features/reference/openapi.ts';
+import type { Random } from '../support/random.ts';
 import { nameMark, newValue, type Side } from './marks.ts';
 import { named, type Pool, type Sighting, sourcesOfField, valueIn } from './pool.ts';
-import type { Random } from './random.ts';
 
 /** Fields whose content is nobody else's business: they carry a mark that must not come out where it does not belong. */
 const SECRET_FIELDS = new Set(['value', 'password', 'new_password', 'plaintext', 'secrets', 'aad', 'message', 'query']);
@@ -51,7 +51,7 @@ const CONFIGS: Record<string, object> = {
     expected_audience: 'coffer',
     allowed_spiffe_ids: ['spiffe://prod\\.example/shop'],
   },
-  oidc_generic: { expected_issuer: 'https://127.0.0.1:1', expected_audience: 'coffer', allowed_subjects: ['a.*'] },
+  oidc_generic: { expected_issuer: 'https://issuer.invalid', expected_audience: 'coffer', allowed_subjects: ['a.*'] },
   aws_iam: { allowed_arns: ['arn:aws:iam::123456789012:role/x'] },
   gcp_iam: { expected_audience: 'coffer', allowed_emails: ['a@example.com'] },
   azure_msi: {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { APPROVALS } from '../../server/src/features/approvals/index.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
+import { type EndpointDeclaration, NONE } from '../../server/src/kernel/endpoint/declaration.ts';
 import type { Context } from '../../server/src/kernel/request/context.ts';
-import { type EndpointDeclaration, NONE } from '../../server/src/kernel/request/declaration.ts';
-import { boundCursor, listAsked, placeOfCursor } from '../../server/src/kernel/request/list-cursor.ts';
-import { encodeCursor } from '../../server/src/kernel/storage/cursor.ts';
+import { boundCursor, listDigest, placeOfCursor } from '../../server/src/kernel/request/list-cursor.ts';
+import { encodeCursor } from '../../server/src/kernel/wire/cursor.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { INPUTS, type Input, nameOf, TAKES_PROOF } from '../support/endpoint-inputs.ts';
 import { identifiersOf, type Neighbours, type Side, send, senderOf, startNeighbours } from '../support/isolation.ts';
 import { addToList, BETWEEN_REGIONS, LISTS, ownInput, rowsIn, withQuery } from '../support/lists.ts';
@@ -16,10 +16,10 @@ import { asTheService } from '../support/rows.ts';
 import { type Answer, onBothInSuite, type Service } from '../support/service.ts';
 import { addSecret, addVault, auditOf, secretUrl } from '../support/vaults.ts';
 
-/** What they answer follows from what is sent alone, whoever sends it. */
+/** Their response follows from the request alone, for any caller. */
 const TENANTLESS = ['verifyAttestation'];
 
-/** A refusal is recorded with what was asked for, which who asked knew. */
+/** A refusal is recorded with the requested resource, which the requester knew. */
 const toldOf = (rows: Answer['body'][]) =>
   JSON.stringify(rows.filter(({ decision }) => decision !== 'deny' && decision !== 'error'));
 
@@ -75,13 +75,13 @@ onBothInSuite('isolation of lists', (database) => {
     return vaults;
   }
 
-  /** A cursor that another page of this very list would be asked for with. */
+  /** A cursor that would request another page of this very list. */
   async function cursorOf(declaration: EndpointDeclaration, input: Input, { token, tenantId }: Side): Promise<string> {
     if (placeOfCursor(declaration) === 'body') {
       // It has no limit, so its pages are long; the cursor is made as it would make it.
       const { secrets } = await ok(service.call('GET', `/v1/vaults/${input.params?.['vault']}/secrets`, { token }));
-      const asked = listAsked(declaration, input as Parameters<typeof listAsked>[1]);
-      const ctx = { declaration, tenantId, kernel: service.app.kernel, requestedList: asked } as unknown as Context;
+      const digest = listDigest(declaration, input as Parameters<typeof listDigest>[1]);
+      const ctx = { declaration, tenantId, kernel: service.app.kernel, requestedList: digest } as unknown as Context;
       return (await boundCursor(ctx, encodeCursor(['at', secrets[0].path]))) ?? '';
     }
     const page = await ok(send(service, declaration, withQuery(declaration, input, { limit: '1' }), token));

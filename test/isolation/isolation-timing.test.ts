@@ -101,7 +101,7 @@ onBothDatabases('the time an answer takes', (database) => {
     const { owner, otherTenant } = neighbours;
     await hashInFull(service, owner);
     const attempt = (who: Pick<Person, 'email' | 'tenant'>) => async () => {
-      await forgetFailures();
+      await deleteFailures();
       return tryLogIn(service, { ...who, password: 'not the password of anybody' });
     };
     const nobody = { email: `${uniqueName('nobody')}@example.com`, tenant: undefined };
@@ -120,7 +120,7 @@ onBothDatabases('the time an answer takes', (database) => {
   });
 
   /** What slows down guessing would be all that is measured. */
-  async function forgetFailures(): Promise<void> {
+  async function deleteFailures(): Promise<void> {
     service.clock.advance(60_000);
     await service.app.kernel.database.transaction(async (tx) => {
       await tx.deleteFrom('login_failures').execute();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { TSchema } from 'typebox';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
-import { type CredentialKind, type EndpointDeclaration, NONE } from '../../server/src/kernel/request/declaration.ts';
+import { type CredentialKind, type EndpointDeclaration, NONE } from '../../server/src/kernel/endpoint/declaration.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { type Input, type MakeInput, nameOf, pathOf } from '../support/endpoint-inputs.ts';
 import {
   granter,
@@ -77,6 +77,8 @@ const PLAIN = new Set(
       'current_password',
       'new_password',
       'revoke_tokens',
+      'keep_tokens',
+      'ends_with_sessions',
       'otp',
       'step_up',
       'ttl_days',
@@ -114,7 +116,7 @@ const PLAIN = new Set(
     ['plaintext', 'aad', 'envelope', 'items', 'delete_protection'],
     // What is wrapped, signed or verified, and with what anybody may have made.
     ['algorithm', 'wrapKey.key', 'public_key', 'wrapped', 'message', 'digest', 'signature'],
-    ['exportAudit.from_seq'],
+    ['exportAudit.from_seq', 'replayExporter.skip'],
     // What people are called, not what they are found by; and what is put before paths.
     ['createConnection.name', 'createWorkloadMethod.name', 'updateWorkloadMethod.name', 'createFederation.name'],
     ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
@@ -134,7 +136,7 @@ const PLAIN = new Set(
     ],
     ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
-    ['simulatePolicy.resource', 'whoCan.resource', 'listAudit.resource'],
+    ['simulatePolicy.resource', 'whoCan.resource', 'explainAccess.resource', 'listAudit.resource'],
     ['listEndpointAccounts.host', 'listEndpointAccounts.username', 'key_type'],
     // Where the log or an event is sent, and which of the tenant's own entries and events are.
     ['endpoint', 'credentials', 'ca_pem', 'filter', 'createExporter.name', 'updateExporter.name'],
@@ -159,6 +161,7 @@ const PLAIN = new Set(
       'confirmSsoLink.state',
       'confirmSsoLink.iss',
       'confirmSsoLink.redirect_uri',
+      'confirmSsoLink.flow_key',
       'changePassword.email',
     ],
     // How somebody is called, and whether only their own requests are listed.
@@ -175,10 +178,12 @@ const PLAIN = new Set(
     ['quotas', 'requests_per_minute', 'mail_notices'],
     // A document instead of a policy's name, and what is said to the assistant, which finds nothing by itself.
     ['policy.version', 'policy.statement', 'messages', 'language', 'prompt'],
-    // What is only decided about; whether it exists is never looked at.
+    // Resources of a decision; whether one exists is never checked.
     ['readCapabilities.checks.action', 'readCapabilities.checks.resource', 'readCapabilities.checks.environment'],
     // Values that are compared with what the caller may list, which has its own tests.
     ['findKnownValues.values'],
+    // The member of a value that is returned, once the value is found.
+    ['property'],
     // How far ahead is looked.
     ['listDueSecrets.within_days'],
     // What a provider says about its own people and groups; that it finds and adds no others has its own tests.
@@ -286,12 +291,12 @@ const INCIDENTAL = ['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimi
 
 /** An answer without what differs between any two, and without what was sent. Of a success only its form. */
 function toldBy({ status, headers, text, body }: Answer, sent: Iterable<string>): Told {
-  const kept = Object.fromEntries([...headers].filter(([name]) => !INCIDENTAL.includes(name)));
+  const compared = Object.fromEntries([...headers].filter(([name]) => !INCIDENTAL.includes(name)));
   if (status < 400) return { status, headers: {}, text: JSON.stringify(formOf(body)) };
   let plain = text.replaceAll(headers.get('x-request-id') ?? '', '<request>');
   let n = 0;
   for (const value of sent) plain = plain.replaceAll(value, `<${n++}>`);
-  return { status, headers: kept, text: plain };
+  return { status, headers: compared, text: plain };
 }
 
 function formOf(value: unknown): unknown {
@@ -300,7 +305,7 @@ function formOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, formOf(inner)]));
 }
 
-/** Who asks for what is not theirs. */
+/** The caller of what is not theirs. */
 interface Intruder {
   title: string;
   send(declaration: EndpointDeclaration, input: Input): Promise<Answer>;
@@ -392,7 +397,7 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
     title,
     send: sendingAs(token),
     isInside: true,
-    // An approval that one may not see does not exist; everything else is refused before that is asked.
+    // An approval that one may not see does not exist; everything else is refused before that check.
     // What is under `self` is everybody's own, and what is somebody else's is not there.
     refusals: ({ noun, resource }) => (noun === 'approvals' || resource.startsWith('self/') ? [404] : [403]),
     own: async () => null,
@@ -462,8 +467,8 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
       target = await look();
     }
     for (const [name, text] of Object.entries(input.params ?? {})) {
-      // One of three plans, or a document of SCIM, which belong to the installation.
-      if (['putPlan', 'readScimSchema', 'readScimResourceType'].includes(declaration.name)) continue;
+      // One of three plans, a job, or a document of SCIM, which belong to the installation.
+      if (['putPlan', 'runJob', 'readScimSchema', 'readScimResourceType'].includes(declaration.name)) continue;
       const isNamed = target.references.some(({ field }) => field === `params.${name}`);
       assert.ok(isNamed, `{${name}} names nothing that the tenant has: ${text}`);
     }
@@ -514,10 +519,10 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
 
   /** Of the first request after a change a cache knows nothing, so a difference counts if it comes again. */
   async function asksTheSame({ declaration, send }: Trial, real: Input, twin: Input, where: string) {
-    const asked = async (input: Input) =>
+    const simulated = async (input: Input) =>
       (await queriesDuring(() => send(declaration, input))).queries.map((sql) => sql.slice(0, 300));
     for (let n = 1; ; n++) {
-      const [first, second] = [await asked(real), await asked(twin)];
+      const [first, second] = [await simulated(real), await simulated(twin)];
       if (n < QUERY_TRIES && first.join() !== second.join()) continue;
       assert.deepEqual(first, second, `${where}: other queries are asked for what exists`);
       return;

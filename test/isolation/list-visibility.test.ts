@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
-import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { type Input, nameOf } from '../support/endpoint-inputs.ts';
 import { type Neighbours, type Side, send, startNeighbours } from '../support/isolation.ts';
 import { addToList, keyOf, LISTS, ownInput, rowsIn, withQuery } from '../support/lists.ts';
@@ -82,7 +82,7 @@ onBothInSuite('a list shows nothing that its reader may not read by itself', (da
       await neighbours.grant([everything]);
       const input = await ownInput(list, ours);
       if (list.name === 'listApprovals') {
-        // Of these they see only what they asked for.
+        // Of these they see only their own requests.
         for (const email of [uniqueName('asked'), uniqueName('asked')]) {
           const body = { email: `${email}@example.com`, role: 'auditor' };
           await ok(service.call('POST', '/v1/users', { token, body }), 202);

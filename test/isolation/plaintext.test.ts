@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { readAll } from '../support/load.ts';
 import { addPerson, ok, tryLogIn } from '../support/people.ts';
 import { newPostgresDatabase, query } from '../support/postgres.ts';

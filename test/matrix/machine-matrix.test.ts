@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
-import type { CredentialKind, EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import type { CredentialKind, EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { INPUTS, nameOf, pathOf, type World } from '../support/endpoint-inputs.ts';
 import {
   MACHINE_CALLERS,
@@ -65,6 +65,9 @@ const EXPECTED: Record<string, number[]> = {
   'POST /kube-guardian/endpoint-accounts': [403, 401, 403, 403, 403, 200, 403],
   'GET /pqc/keys/{key_id}': [200, 401, 200, 200, 200, 403, 403],
   'GET /scim/v2/Users': [403, 401, 403, 403, 403, 403, 200],
+  'POST /scim/v2/.search': [403, 401, 403, 403, 403, 403, 200],
+  'POST /scim/v2/Users/.search': [403, 401, 403, 403, 403, 403, 200],
+  'POST /scim/v2/Groups/.search': [403, 401, 403, 403, 403, 403, 200],
   'POST /scim/v2/Users': [403, 401, 403, 403, 403, 403, 201],
   'GET /scim/v2/Users/{user_id}': [403, 401, 403, 403, 403, 403, 200],
   'PUT /scim/v2/Users/{user_id}': [403, 401, 403, 403, 403, 403, 200],
@@ -81,22 +84,23 @@ const EXPECTED: Record<string, number[]> = {
   'GET /scim/v2/ResourceTypes/{id}': [403, 401, 403, 403, 403, 403, 200],
   'GET /scim/v2/Schemas': [403, 401, 403, 403, 403, 403, 200],
   'GET /scim/v2/Schemas/{id}': [403, 401, 403, 403, 403, 403, 200],
+  'GET /metrics': [403, 401, 403, 403, 403, 403, 403],
 };
 
-/** A certificate alone is looked at only where it is accepted, so elsewhere it is no credential. */
+/** A certificate alone is checked only where it is accepted, so elsewhere it is no credential. */
 const REFUSED = [403, 401, 403, 403, 403, 403, 403];
 const PEOPLE: readonly CredentialKind[] = ['pat', 'session'];
 
 const isForMachines = ({ credentials }: EndpointDeclaration) =>
   credentials !== 'public' && credentials.some((kind) => !PEOPLE.includes(kind));
 
-/** Last what replaces the credentials that all the others are asked with. */
-const ASKED = DECLARATIONS.filter(isForMachines).sort(
+/** Last the endpoint that replaces the credentials of all the others. */
+const TESTED = DECLARATIONS.filter(isForMachines).sort(
   (a, b) => Number(a.name === 'rotateConnection') - Number(b.name === 'rotateConnection'),
 );
 
 test('every endpoint that takes machines has a row, and no other', () => {
-  assert.deepEqual(Object.keys(EXPECTED).sort(), ASKED.map(nameOf).sort());
+  assert.deepEqual(Object.keys(EXPECTED).sort(), TESTED.map(nameOf).sort());
 });
 
 onBothInSuite('the matrix of machines', (database) => {
@@ -165,7 +169,7 @@ onBothInSuite('the matrix of machines', (database) => {
     }
   });
 
-  for (const declaration of ASKED) {
+  for (const declaration of TESTED) {
     test(nameOf(declaration), async () => {
       const actual: number[] = [];
       for (const kind of MACHINE_CALLERS) actual.push((await ask(declaration, kind)).status);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
 import { bothSpellings } from '../../server/src/kernel/http/routes.ts';
-import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
-import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
-import { COPILOT_ENV } from '../support/copilot-inputs.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import {
   deleteSecondFactor,
   INPUTS,
@@ -15,11 +14,12 @@ import {
   TAKES_PROOF,
   type World,
 } from '../support/endpoint-inputs.ts';
+import { MACHINE_CALLERS_ENV } from '../support/machine-callers.ts';
 import { addPerson, addTenant, addToken, logIn, ok, openSession, type Person, refused } from '../support/people.ts';
 import { onBothInSuite, startService } from '../support/service.ts';
 
 /**
- * Who asks. All but `foreign` are of the tenant that runs the installation, which also holds what is asked for; `foreign` is an admin
+ * The callers. All but `foreign` are of the tenant that runs the installation, which also holds what is requested; `foreign` is an admin
  * of another tenant, with every right there.
  */
 const CALLERS = ['none', 'wrong', 'expired', 'revoked', 'foreign', 'member', 'auditor', 'admin', 'owner'] as const;
@@ -84,6 +84,9 @@ const EXPECTED: Record<string, number[]> = {
   'POST /auth/sso/providers/{name}/scim-tokens/{token_id}/rotate': [401, 401, 401, 401, 404, 403, 403, 403, 403],
   'DELETE /auth/sso/providers/{name}/scim-tokens/{token_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'GET /scim/v2/Users': [401, 401, 401, 401, 403, 403, 403, 403, 403],
+  'POST /scim/v2/.search': [401, 401, 401, 401, 403, 403, 403, 403, 403],
+  'POST /scim/v2/Users/.search': [401, 401, 401, 401, 403, 403, 403, 403, 403],
+  'POST /scim/v2/Groups/.search': [401, 401, 401, 401, 403, 403, 403, 403, 403],
   'POST /scim/v2/Users': [401, 401, 401, 401, 403, 403, 403, 403, 403],
   'GET /scim/v2/Users/{user_id}': [401, 401, 401, 401, 403, 403, 403, 403, 403],
   'PUT /scim/v2/Users/{user_id}': [401, 401, 401, 401, 403, 403, 403, 403, 403],
@@ -100,7 +103,7 @@ const EXPECTED: Record<string, number[]> = {
   'GET /scim/v2/ResourceTypes/{id}': [401, 401, 401, 401, 403, 403, 403, 403, 403],
   'GET /scim/v2/Schemas': [401, 401, 401, 401, 403, 403, 403, 403, 403],
   'GET /scim/v2/Schemas/{id}': [401, 401, 401, 401, 403, 403, 403, 403, 403],
-  // Whoever they are: nobody began a sign-in, and there is no such provider.
+  // For every caller: nobody began a sign-in, and there is no such provider.
   'GET /auth/sso/{provider}': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/sso/{provider}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'POST /auth/sso/{provider}/browser': [401, 401, 401, 401, 401, 401, 401, 401, 401],
@@ -116,13 +119,14 @@ const EXPECTED: Record<string, number[]> = {
   'POST /auth/device': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/device/token': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/device/approve': [401, 401, 401, 401, 200, 200, 200, 200, 200],
-  // Whoever they are: nobody was given the challenge that the passkey signed.
+  // For every caller: nobody was given the challenge that the passkey signed.
   'POST /auth/passkeys/options': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/passkeys/login': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'POST /auth/step-up/options': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   // None of them has a second factor.
   'POST /auth/step-up': [401, 401, 401, 401, 403, 403, 403, 403, 403],
   'GET /auth/sessions': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+  'DELETE /auth/sessions': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'DELETE /auth/sessions/{session_id}': [401, 401, 401, 401, 404, 404, 404, 404, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
   'POST /auth/capabilities': [401, 401, 401, 401, 200, 200, 200, 200, 200],
@@ -175,7 +179,9 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/policies': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'POST /v1/policies/simulate': [401, 401, 401, 401, 200, 403, 403, 200, 200],
   'POST /v1/policies/who-can': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+  'POST /v1/policies/explain': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'GET /v1/policies/{name}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'GET /v1/policies/{name}/versions': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'PUT /v1/policies/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'DELETE /v1/policies/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/policies/{name}/attach': [401, 401, 401, 401, 404, 403, 403, 202, 202],
@@ -254,6 +260,8 @@ const EXPECTED: Record<string, number[]> = {
   'POST /saas/resend': [404, 404, 404, 404, 404, 404, 404, 404, 404],
   'GET /saas/tier': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /admin/nodes': [401, 401, 401, 401, 403, 403, 200, 200, 200],
+  'GET /admin/jobs': [401, 401, 401, 401, 403, 403, 200, 200, 200],
+  'POST /admin/jobs/{job}/run': [401, 401, 401, 401, 403, 403, 403, 200, 200],
   'GET /admin/plans': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'PUT /admin/plans/{plan}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
   'POST /billing/webhook': [404, 404, 404, 404, 404, 404, 404, 404, 404],
@@ -344,7 +352,7 @@ const EXPECTED: Record<string, number[]> = {
 /** Open to anyone. Each is a door without a lock: think twice before adding one. */
 const PUBLIC = [
   'POST /auth/login',
-  // It tells whoever could accept the invitation what accepting it gives.
+  // It tells the invited person what accepting the invitation gives.
   'POST /auth/read-invite',
   'POST /auth/accept-invite',
   // A sign-in at a provider: the code of a command line, the state and the id_token are verified by their handlers.
@@ -367,7 +375,7 @@ const PUBLIC = [
   // Its handler refuses what the payment processor did not sign.
   'POST /billing/webhook',
   'GET /.well-known/jwks.json',
-  // Their handlers refuse whoever presents no certificate of another region.
+  // Their handlers refuse callers without a certificate of another region.
   'GET /crdt/sync',
   'POST /crdt/sync',
   'GET /pki/root.pem',
@@ -401,6 +409,8 @@ const OPERATOR_ONLY = [
   'PUT /admin/tenant-region/{tenant_id}',
   'POST /admin/tenant-region/{tenant_id}/promote',
   'GET /admin/nodes',
+  'GET /admin/jobs',
+  'POST /admin/jobs/{job}/run',
   'GET /admin/plans',
   'PUT /admin/plans/{plan}',
   'GET /metrics',
@@ -458,6 +468,9 @@ const MACHINE_ONLY = [
   'POST /clusters/{cluster_id}/status',
   'POST /kube-guardian/endpoint-accounts',
   'GET /scim/v2/Users',
+  'POST /scim/v2/.search',
+  'POST /scim/v2/Users/.search',
+  'POST /scim/v2/Groups/.search',
   'POST /scim/v2/Users',
   'GET /scim/v2/Users/{user_id}',
   'PUT /scim/v2/Users/{user_id}',
@@ -508,6 +521,7 @@ const APPROVED = [
   'DELETE /auth/sso/providers/{name}',
   'POST /auth/sso/providers/{name}/scim-tokens',
   'POST /v1/audit/exporters',
+  'POST /v1/audit/exporters/{exporter_id}/replay',
   'PATCH /v1/audit/exporters/{exporter_id}',
   'DELETE /v1/audit/exporters/{exporter_id}',
 ];
@@ -557,7 +571,7 @@ onBothInSuite('the matrix', (database) => {
   let callers: Record<CallerKind, Caller>;
 
   before(async () => {
-    const service = await startService(database, { env: COPILOT_ENV });
+    const service = await startService(database, { env: MACHINE_CALLERS_ENV });
     // Second factors that a call used up are put back in the database itself.
     service.expectErrorLogs(/fails verification/);
     const tenant = await addTenant(service);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { NONE } from '../../server/src/kernel/endpoint/declaration.ts';
 import { PLANS } from '../../server/src/kernel/limits/rate-classes.ts';
-import { NONE } from '../../server/src/kernel/request/declaration.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { addPerson, addTenant, ok, refused } from '../support/people.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 

@@ -58,7 +58,7 @@ onBothDatabases('logs of requests', (database) => {
     const tenant = await addTenant(service);
     const before = lines().filter((line) => line['is_cut_off'] === true).length;
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
-    const head = `POST /v1/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.owner.token}\r\n`;
+    const head = `POST /v1/vaults HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tenant.owner.token}\r\n`;
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
     await until('the request is being handled', () => service.app.kernel.metrics.requestsInFlight > 0);
     socket.destroy();

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { DAY_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
-import { loadConfig } from '../../server/src/kernel/platform/config.ts';
+import { Client } from 'pg';
+import { DAY_MS, SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import { backup } from '../../server/src/operator/backup.ts';
+import { loadConfig } from '../../server/src/settings/config.ts';
 import { metricNames, metricsText, seriesValue } from '../support/metric-lines.ts';
 import { addColleague, addTenant, addToken, ok, uniqueName } from '../support/people.ts';
 import { newMigratedDatabase } from '../support/postgres.ts';
@@ -29,15 +30,15 @@ onBothDatabases('metrics', (database) => {
     const promtool = await findPromtool();
     if ('missing' in promtool) return t.skip(promtool.missing);
     // Metrics with labels appear with their first value.
-    await sendRaw(service.url, 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+    await sendRaw(service.url, 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const { code, output } = await promtool(['check', 'metrics'], await metricsText(service));
     assert.deepEqual([code, output.replaceAll(/^npm.*$/gm, '')], [0, '']);
   });
 
   test('the build, and what a node knows of its own certificate, authority, token and clock', async () => {
-    const { version } = service.app.kernel;
+    const { version, commit } = service.app.kernel;
     const schema = service.app.schemaVersion;
-    const series = `coffer_build_info{version="${version}",schema="${schema}",node="${process.version}"}`;
+    const series = `coffer_build_info{version="${version}",commit="${commit}",schema="${schema}",node="${process.version}"}`;
     assert.equal(await value(series), 1);
     const certificate = await value('cv_tls_certificate_expiry_timestamp_seconds');
     assert.ok(Number(certificate) > seconds(), String(certificate));
@@ -55,6 +56,13 @@ onBothDatabases('metrics', (database) => {
       Date.parse(token.expires_at) / SECOND_MS,
       'a revoked token need not be renewed',
     );
+  });
+
+  test('what has not happened yet is zero, not missing', async () => {
+    assert.equal(await value('cv_ready'), 1);
+    assert.equal(await value('cv_anomalies_detected_total{type="backend_drift",severity="critical"}'), 0);
+    assert.equal(await value('cv_anomaly_scheduler_duration_seconds_count'), 0);
+    assert.ok((await metricsText(service)).includes('# TYPE cv_webhook_attempts_total counter'));
   });
 
   test('a verification leaves its time and its result', async () => {
@@ -121,12 +129,13 @@ onBothDatabases('metrics', (database) => {
     await until('the connection is no longer counted', async () => Number(await value('cv_http_connections')) <= open);
     const refusals: Record<string, string> = {
       malformed: 'NOT HTTP AT ALL\r\n\r\n',
-      headers_too_large: `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`,
+      headers_too_large: `GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`,
       host: 'GET /health HTTP/1.1\r\n\r\n',
-      path: 'GET /v1/users/%zz HTTP/1.1\r\nHost: x\r\n\r\n',
-      unknown_route: 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n',
-      method: 'DELETE /health HTTP/1.1\r\nHost: x\r\n\r\n',
-      expectation: 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: something\r\n\r\n',
+      path: 'GET /v1/users/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      unknown_host: 'GET /nowhere HTTP/1.1\r\nHost: evil.example\r\n\r\n',
+      unknown_route: 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      method: 'DELETE /health HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      expectation: 'GET /health HTTP/1.1\r\nHost: localhost\r\nExpect: something\r\n\r\n',
     };
     for (const [reason, bytes] of Object.entries(refusals)) {
       const series = `cv_http_refused_before_routing_total{reason="${reason}"}`;
@@ -134,7 +143,7 @@ onBothDatabases('metrics', (database) => {
       await sendRaw(service.url, bytes);
       assert.equal(await value(series), before + 1, reason);
     }
-    const options = await sendRaw(service.url, 'OPTIONS /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    const options = await sendRaw(service.url, 'OPTIONS /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     assert.equal(options.status, 204);
     assert.equal(await value('cv_http_refused_before_routing_total{reason="method"}'), 1, 'a preflight is no refusal');
   });
@@ -159,6 +168,27 @@ onBothDatabases('metrics', (database) => {
     await Promise.all(changes);
     assert.ok(Number(await value(waited)) > before);
   });
+
+  if (database === 'postgres') {
+    test('a lock on one table hides only what is queried from it', async () => {
+      assert.ok(databaseUrl !== undefined);
+      const holder = new Client(databaseUrl);
+      await holder.connect();
+      try {
+        await holder.query('begin');
+        await holder.query('lock table anomalies in access exclusive mode');
+        const text = await metricsText(service);
+        assert.equal(seriesValue(text, 'cv_anomalies_open'), undefined);
+        assert.equal(seriesValue(text, 'cv_metrics_missing{metric="cv_anomalies_open"}'), 1);
+        assert.notEqual(seriesValue(text, 'cv_approvals_waiting'), undefined);
+        assert.ok(Number(seriesValue(text, 'cv_process_cpu_seconds_total')) > 0);
+      } finally {
+        await holder.end();
+      }
+      await until('the number is back', async () => (await value('cv_anomalies_open')) !== undefined);
+      assert.equal(await value('cv_metrics_missing{metric="cv_anomalies_open"}'), undefined);
+    });
+  }
 
   test('names no tenant, no person and no secret', async () => {
     const tenant = await addTenant(service);

@@ -29,7 +29,7 @@ if (DATABASES.includes('postgres'))
     const create = (path: string) =>
       service.call('POST', `/v1/vaults/${vault}/secrets`, { body: { path, value: 'x' } });
     const isIdle = async () => {
-      const busy = `select 1 from pg_stat_activity where datname = current_database() and application_name = 'coffer'
+      const busy = `select 1 from pg_stat_activity where datname = current_database() and application_name like 'coffer%'
       and (state <> 'idle') and pid <> pg_backend_pid()`;
       return (await query(databaseUrl, busy)).length === 0;
     };

@@ -16,7 +16,7 @@ const LIMIT = 150;
 const IDLE_CLIENTS = 300;
 
 /** Sends over one connection that stays open. */
-function keptCall(service: ServiceProcess) {
+function callOverOneConnection(service: ServiceProcess) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const token = service.adminToken();
   return async (method: string, path: string, body?: unknown) => {
@@ -33,7 +33,7 @@ describe('few file descriptors', () => {
     test(`are kept for the database, whatever clients do, ${database}`, async () => {
       const databaseUrl = database === 'postgres' ? await newPostgresDatabase() : undefined;
       const service = await spawnService({ databaseUrl, descriptors: LIMIT });
-      const call = keptCall(service);
+      const call = callOverOneConnection(service);
       const ready =
         service
           .stdout()

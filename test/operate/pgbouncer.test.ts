@@ -36,7 +36,7 @@ describe('behind PgBouncer', { skip }, () => {
     assert.equal((await ok(send('GET', '/v1/audit/verify'))).valid, true);
     const sessions = await query(
       databaseUrl,
-      `select count(*)::integer as count from pg_stat_activity where application_name = 'coffer' and datname = current_database()`,
+      `select count(*)::integer as count from pg_stat_activity where application_name like 'coffer%' and datname = current_database()`,
     );
     assert.ok(Number(sessions[0]?.['count']) > 2, 'each connection has a process of its own');
     const text = await metricsText({ call: send });

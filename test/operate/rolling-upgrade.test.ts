@@ -7,7 +7,7 @@ import { metricsText } from '../support/metric-lines.ts';
 import { MixedLoad } from '../support/mixed-load.ts';
 import { NEXT_RELEASE, nextRelease } from '../support/next-release.ts';
 import { ok } from '../support/people.ts';
-import { runService, type ServiceProcess, stopService } from '../support/process.ts';
+import { runCoffer, runService, type ServiceProcess, stopService } from '../support/process.ts';
 import { programOf } from '../support/running-program.ts';
 import { call } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -58,7 +58,7 @@ describe('two nodes behind a load balancer that repeats nothing', { skip }, () =
     await nodes.stopBalancer();
   });
 
-  test('end at once when they are too old for the new schema, and no write is lost', async (t: TestContext) => {
+  test('end at once when the operator has them ended, and no write is lost', async (t: TestContext) => {
     const next = nextRelease({ isAdditive: false });
     const nodes = await BalancedNodes.start(path);
     const { token } = nodes;
@@ -71,6 +71,14 @@ describe('two nodes behind a load balancer that repeats nothing', { skip }, () =
     await stopService(first);
     await load.more();
     assert.deepEqual(load.failures.slice(0, SHOWN), [], 'nothing failed before the new schema');
+    const options = { databaseUrl: nodes.databaseUrl, dataDir: first.dataDir, root: next.root };
+    const beside = await runService(options);
+    assert.equal(beside.code, 1);
+    assert.match(beside.stderr, /Nodes of an earlier release are running on this database/);
+    await load.more();
+    assert.deepEqual(load.failures.slice(0, SHOWN), [], 'the older node goes on');
+    const migrated = await runCoffer(['server', 'migrate', '--end-older-nodes'], options);
+    assert.equal(migrated.code, 0, migrated.stderr);
     const upgraded = await nodes.startAgain(0, { root: next.root });
     const { code } = await second.exited;
     assert.equal(code, 1, 'the older node ends by itself');

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { DAY_MS, timestamp } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS, timestamp } from '../../server/src/kernel/base/clock.ts';
 import { archive, archivesOf, grow, prune } from '../support/audit-growth.ts';
 import { verified } from '../support/audit-retention.ts';
 import { ok } from '../support/people.ts';

@@ -291,7 +291,7 @@ test('what lies beside a database that is gone is not taken for a part of the re
   await stopService(await spawnService(to));
 });
 
-/** The root key is never in a backup: whoever restores one brings it along. */
+/** The root key is never in a backup: the operator who restores one brings it along. */
 function copyKey(from: string, to: string): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   copyFileSync(join(from, 'root.key'), join(to, 'root.key'));

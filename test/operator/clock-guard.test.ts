@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/src/kernel/base/clock.ts';
+import { StartError } from '../../server/src/kernel/base/data-folder.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import { Metrics } from '../../server/src/kernel/observability/metrics.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
-import { StartError } from '../../server/src/kernel/storage/data-folder.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
+import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.ts';
 import { ClockGuard, refuseWrongStart, SECOND_CHECK_MS } from '../../server/src/kernel/time/clock-guard.ts';
 import { CLOCK, savePermission } from '../../server/src/kernel/time/operator-permissions.ts';
 import { openDatabase } from '../support/database.ts';
@@ -55,7 +56,14 @@ async function recordAt(database: Database, time: number): Promise<void> {
       .execute();
     await db
       .insertInto('audit_segments')
-      .values({ tenant_id, id: newId('audit', time), entries: '[]', first_seq: null, hashes: null })
+      .values({
+        tenant_id,
+        id: newId('audit', time),
+        entries: '[]',
+        first_seq: null,
+        hashes: null,
+        schema_version: SCHEMA_VERSION,
+      })
       .execute();
   });
 }

@@ -19,13 +19,19 @@ describe('coffer', () => {
   });
 
   test('an unknown command or too much of one exits 1 with a hint', async () => {
-    for (const args of [['sevrer'], ['server', 'rekye'], ['server', 'rekey', 'KEY'], ['server', 'rekey', '--key=x']]) {
+    for (const [args, help] of [
+      [['sevrer'], 'coffer'],
+      [['server', 'rekye'], 'coffer server'],
+      [['server', 'rekey', 'KEY'], 'coffer server rekey'],
+      [['server', 'rekey', '--key=x'], 'coffer server rekey'],
+    ] as const) {
       const { code, stdout, stderr } = await runCoffer(args, { dataDir: newDataDir() });
       assert.deepEqual([code, stdout], [1, ''], args.join(' '));
       assert.match(
         stderr,
-        /^error: .*\n(\(Did you mean (server|rekey)\?\)\n|A value is never an argument.*\n\n?)?Run coffer (server )?--help for usage\.\n$/,
+        /^error: .*\n(\(Did you mean (server|rekey)\?\)\n|A value is never an argument.*\n\n?)?Run .* --help for usage\.\n$/,
       );
+      assert.ok(stderr.endsWith(`\nRun ${help} --help for usage.\n`), stderr);
     }
   });
 

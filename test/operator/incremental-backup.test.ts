@@ -147,7 +147,7 @@ onBothDatabases('incremental backups', (database) => {
     for (const row of old) assert.deepEqual(brought.get(row.id), row);
     await readsIn(to, token, { 'first/s1': 200 });
 
-    // The number of rows and their lengths stay, and nothing of it may be taken from the base.
+    // The number of rows and their lengths stay, and nothing of it may come from the base.
     await run(from, `update audit_segments set entries = replace(entries, '"vault_created"', '"vault_CREATED"')`);
     const tampered = await backUp(from, target);
     assert.match(tampered.said, /It is incremental/);

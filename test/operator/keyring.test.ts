@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { before, test } from 'node:test';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
+import { UnsealError } from '../../server/src/kernel/crypto/sealing.ts';
 import {
   KEY_AGE_MAX_MS,
   KEY_USES_MAX,
   Keyring,
   USES_BLOCK_MAX,
   USES_BLOCK_MIN,
-} from '../../server/src/kernel/crypto/keyring.ts';
-import { lockKeys, RekeyedTenant } from '../../server/src/kernel/crypto/rekeying.ts';
-import { UnsealError } from '../../server/src/kernel/crypto/sealing.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+} from '../../server/src/kernel/keys/keyring.ts';
+import { lockKeys, RekeyedTenant } from '../../server/src/kernel/keys/rekeying.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { openDatabase } from '../support/database.ts';
 import { onBothDatabases, TestClock } from '../support/service.ts';
@@ -215,7 +215,7 @@ onBothDatabases('keyring', (kind) => {
   test('keys that somebody added are left out of a rekey, and do not pass for the newest after it', async () => {
     const tenantId = await newTenant();
     const sealed = await keyring.seal('p', place(tenantId), text);
-    const junk = { tenant_id: tenantId, wrapped: randomBytes(65), wrapped_by: 'tenant:1', uses: 0, created_at: 0 };
+    const junk = { tenant_id: tenantId, wrapped: randomBytes(65), wrapping_key: 'tenant:1', uses: 0, created_at: 0 };
     await db.transaction(async (tx) => {
       for (const purpose of ['p', 'tenant']) {
         await tx

@@ -101,12 +101,12 @@ describe('SIGHUP', () => {
     await reloaded(service, /"taken":\["CV_SMTP_URL"\].*the settings were loaded again/);
     files.write('smtp', second.url);
     await reloaded(service, /"taken":\["CV_SMTP_URL"\].*the settings were loaded again/);
-    const taken = first.received.length;
+    const countBefore = first.received.length;
     await arrivesAt(second);
     files.write('smtp', 'not a mail server');
     await reloaded(service, /CV_SMTP_URL.*the settings are wrong; those from before stay in use/);
     await arrivesAt(second);
-    assert.equal(first.received.length, taken);
+    assert.equal(first.received.length, countBefore);
     assert.doesNotMatch(service.stdout() + service.stderr(), /hunter2/);
     await stopService(service);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { RESTORED_STEP } from '../../server/src/kernel/storage/counters.ts';
+import { RESTORED_STEP } from '../../server/src/kernel/limits/counters.ts';
 import { newPostgresDatabase, query } from '../support/postgres.ts';
 import { newDataDir, runCoffer, runService, spawnService, stopService } from '../support/process.ts';
 import { call, onBothDatabases } from '../support/service.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { adviceFor } from '../../server/src/kernel/storage/advice.ts';
 import { newPostgresDatabase, type PostgresServer, query, startPostgres } from '../support/postgres.ts';
 import { type Exit, newDataDir, runService } from '../support/process.ts';

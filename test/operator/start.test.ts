@@ -145,18 +145,14 @@ describe('a Node that cannot run it', () => {
   const claim = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
   const [program, args] =
     older === undefined ? [process.execPath, ['--import', `data:text/javascript,${claim}`]] : [older, []];
-  for (const [script, instead] of [
-    ['server/main.js', /use `npm start`/],
-    ['cli/main.js', /use `npm run coffer/],
-  ] as const) {
-    test(`${script} says in one line which one to use`, () => {
-      const { status, stdout, stderr } = spawnSync(program, [...args, script], { encoding: 'utf8', timeout: 60_000 });
-      assert.equal(status, 1);
-      assert.equal(stdout, '');
-      assert.match(stderr, /^Coffer needs Node 26 or later, and this is Node \S+\. `npm ci` installs it: [^\n]+\n$/);
-      assert.match(stderr, instead);
-    });
-  }
+  test('server/main.js says in one line which one to use', () => {
+    const options = { encoding: 'utf8', timeout: 60_000 } as const;
+    const { status, stdout, stderr } = spawnSync(program, [...args, 'server/main.js'], options);
+    assert.equal(status, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^Coffer needs Node 26 or later, and this is Node \S+\. `npm ci` installs it: [^\n]+\n$/);
+    assert.match(stderr, /use `npm start`/);
+  });
 });
 
 describe('one process has the folder', () => {
@@ -181,7 +177,7 @@ describe('a start that cannot go on', () => {
     await stopService(service);
   });
 
-  /** Breaks something, sees the refusal, mends it again, and finds everything as it was. */
+  /** Breaks something, sees the refusal, repairs it again, and finds everything as it was. */
   async function refuses(
     expected: RegExp,
     parts: { damage?(): void; repair?(): void; env?: Record<string, string> },
@@ -285,7 +281,31 @@ describe('a start that cannot go on', () => {
     const port = await freePort();
     await new Promise<void>((resolve) => blocker.listen(port, '127.0.0.1', resolve));
     await refuses(/The address is in use: stop the other program, or set CV_PORT/, { env: { CV_PORT: String(port) } });
+    const fresh = newDataDir();
+    assertRefused(await runService({ dataDir: fresh, env: { CV_PORT: String(port) } }), /The address is in use/);
+    assert.equal(existsSync(fresh), false, 'a first start that cannot listen leaves nothing behind');
+    const env = { CV_TLS_PORT: String(port) };
+    assertRefused(await runService({ dataDir: fresh, env }), /in use/);
+    assert.equal(existsSync(fresh), false);
     blocker.close();
+  });
+
+  test('each start says where the first token is, until it was used', async () => {
+    const fresh = newDataDir();
+    const said = /Your admin token is in .*admin\.token/;
+    const env = { CV_LOG_FORMAT: 'pretty' };
+    for (const _ of ['the first start', 'the second start']) {
+      const service = await spawnService({ dataDir: fresh, env });
+      await until('it says where the token is', () => said.test(service.stdout()));
+      await stopService(service);
+    }
+    const used = await spawnService({ dataDir: fresh, env });
+    await call(used.url, 'GET', '/auth/me', { token: used.adminToken() });
+    await stopService(used);
+    const after = await spawnService({ dataDir: fresh, env });
+    await assertWorks(after);
+    assert.doesNotMatch(after.stdout(), said);
+    await stopService(after);
   });
 
   test('a file it is told to read is not there', async () => {
@@ -439,7 +459,7 @@ describe('SIGTERM', () => {
       text += piece.toString('latin1');
     });
     // Begun, so that the connection is not idle, and ended only once the service is ending.
-    socket.write(`GET /auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.adminToken()}\r\n`);
+    socket.write(`GET /auth/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${service.adminToken()}\r\n`);
     // What was sent before this request has arrived, too.
     assert.equal((await fetch(`${service.url}/health`)).status, 200);
     service.kill('SIGTERM');

@@ -291,12 +291,12 @@ describe('workers that cannot start', () => {
     t.after(() => other.close());
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
-    const taken = { databaseUrl, dataDir: newDataDir(), env: { CV_PORT: String(port) } };
-    assertSame(...(await both(taken)), /The address is in use/);
+    const sameAddress = { databaseUrl, dataDir: newDataDir(), env: { CV_PORT: String(port) } };
+    assertSame(...(await both(sameAddress)), /The address is in use/);
     other.close();
     await once(other, 'close');
-    const first = await spawnWorkers(taken);
-    assertSame(...(await both(taken)), /The address is in use/);
+    const first = await spawnWorkers(sameAddress);
+    assertSame(...(await both(sameAddress)), /The address is in use/);
     assert.equal((await freshCall(first.url, 'GET', '/health')).status, 200);
     await stopService(first);
   });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { FILE_NAMES } from '../../server/src/kernel/platform/secret-files.ts';
-import { SETTINGS } from '../../server/src/kernel/platform/settings.ts';
+import { FILE_NAMES } from '../../server/src/settings/secret-files.ts';
+import { SETTINGS } from '../../server/src/settings/settings.ts';
 
 /** What the chart of the service repeats of other files. `npm run test:deploy` renders it, and applies it to a real API server. */
 

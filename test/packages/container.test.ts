@@ -19,7 +19,7 @@ const only = (name: string) => {
 
 describe('the container file', () => {
   test('uses the Node that is pinned, in every stage', () => {
-    const { version } = readJson('server/src/kernel/platform/node-binaries.json');
+    const { version } = readJson('server/src/start/node-binaries.json');
     assert.equal(stages.length, 3);
     for (const { image } of stages) assert.equal(image, `node:${version}-slim`);
   });

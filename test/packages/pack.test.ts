@@ -71,7 +71,7 @@ for (const name of PACKAGES) {
     test(isBundle ? 'is one file' : 'has every source file that is no test', () => {
       if (isBundle) return assert.equal(files.length, OF_EACH.length + 1);
       const expected = globSync(`${name}/{src,migrations}/**/*.ts`, { cwd: ROOT })
-        .filter((file) => !/\.(test|d)\.ts$/.test(file) && file !== 'server/src/generate.ts')
+        .filter((file) => !/\.(test|d)\.ts$/.test(file) && file !== 'server/src/tools/generate.ts')
         .map((file) => relative(name, file).replace(/\.ts$/, '.js'));
       assert.ok(expected.length > 5);
       assert.deepEqual(
@@ -142,6 +142,7 @@ describe('installed', () => {
     assert.equal(((await read.json()) as { value: string }).value.length, LARGE_BODY_BYTES);
     const guide = await fetch(`${service.url}/docs/guide`);
     assert.match(await guide.text(), /<h1/);
+    const health = (await (await fetch(`${service.url}/health`)).json()) as { commit: string };
     const page = await fetch(service.url);
     assert.equal(page.status, 200);
     const [script = ''] = /\/console\/script\/main-[A-Z0-9]+\.js/.exec(await page.text()) ?? [];
@@ -151,7 +152,12 @@ describe('installed', () => {
     const command = (...args: string[]) =>
       startProcess(installed('cli/main.js'), args, { dataDir: service.dataDir, env: {} }).exited;
     const version = await command('--version');
-    assert.equal(version.stdout.trim(), JSON.parse(contentOf('cli', 'package.json')).version);
+    const described = JSON.parse(contentOf('cli', 'package.json'));
+    // A package names the commit itself, because it has no files of git.
+    const commit = described.gitHead ?? 'unknown';
+    const migrations = globSync('server/migrations/*.ts', { cwd: ROOT }).length;
+    assert.equal(version.stdout.trim(), `${described.version} (commit ${commit}, schema ${migrations})`);
+    assert.equal(health.commit, commit);
     const file = join(folder, 'backup.coffer');
     const backup = await command('server', 'backup', file);
     assert.equal(backup.code, 0, backup.stderr);

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { FILE_NAMES } from '../../server/src/kernel/platform/secret-files.ts';
-import { SETTINGS } from '../../server/src/kernel/platform/settings.ts';
+import { FILE_NAMES } from '../../server/src/settings/secret-files.ts';
+import { SETTINGS } from '../../server/src/settings/settings.ts';
 import { newScratch } from '../support/packages.ts';
 
 /** The units of systemd: what they start, and how little they may do. */

@@ -1,35 +1,27 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { InstalledPostgres, postgresPrograms } from '../support/installed-postgres.ts';
+import { postgresPrograms } from '../support/installed-postgres.ts';
 import { assertChainValid } from '../support/load.ts';
-import { addTenant, ok, refused, type Tenant, uniqueName } from '../support/people.ts';
-import { query } from '../support/postgres.ts';
-import { DatabaseProxy } from '../support/proxy.ts';
-import { REGIONS, RegionProcesses } from '../support/region-processes.ts';
-import { promote } from '../support/regions.ts';
+import { addTenant, refused, type Tenant } from '../support/people.ts';
+import { REGIONS, type RegionProcesses } from '../support/region-processes.ts';
 import { call } from '../support/service.ts';
+import { StandbyRegions } from '../support/standby-regions.ts';
 import { until } from '../support/until.ts';
 import { Writers } from '../support/writers.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const CLOSED_PORT = 1;
 const SOME = 10;
 
 const programs = postgresPrograms();
 const skip = 'missing' in programs ? programs.missing : false;
 
 describe('three regions in processes, one on a synchronous standby of another', { skip }, () => {
-  const bin = 'bin' in programs ? programs.bin : '';
-  const regions = new RegionProcesses({ CV_REGION_LEASE_SECONDS: '3' });
-  const databases = new Map<string, InstalledPostgres>();
-  let replication: DatabaseProxy;
+  let standby: StandbyRegions;
+  let regions: RegionProcesses;
   let tenant: Tenant;
   let writers: Writers;
-  let second = '';
 
-  const database = (name: string) => databases.get(name) as InstalledPostgres;
-  const regionOf = async (name: string) => (await regions.call(name, 'GET', `/admin/tenant-region/${tenant.id}`)).body;
   const more = async (name: string, what: string) => {
     const { length } = writers.by(name);
     await until(what, () => writers.by(name).length > length + SOME);
@@ -42,51 +34,29 @@ describe('three regions in processes, one on a synchronous standby of another', 
   };
 
   before(async () => {
-    for (const name of ['eu', 'ap']) {
-      const server = await InstalledPostgres.create(bin);
-      databases.set(name, server);
-      await server.start();
-      await regions.prepare(name, server.url);
-    }
-    await regions.prepareCopy('us', 'eu');
-    replication = await DatabaseProxy.before(database('eu').url);
-    databases.set('us', await InstalledPostgres.follow(bin, 'us', replication.port));
-    await database('us').start();
-    regions.network.files('us').databaseUrl = database('us').url;
-    await query(database('eu').url, `alter system set synchronous_standby_names = 'us'`);
-    await query(database('eu').url, 'select pg_reload_conf()');
-    for (const name of ['eu', 'ap']) await regions.start(name);
-    tenant = await addTenant(regions.admin('eu'), { plan: 'enterprise' });
-    second = await anotherAdmin('eu');
+    standby = await StandbyRegions.start('bin' in programs ? programs.bin : '');
+    regions = standby.processes;
+    tenant = standby.tenant;
     writers = new Writers(tenant.owner.token);
     await until('eu serves', async () => (await writers.makeVault(regions.url('eu'))) === 201);
-    await until('ap knows the tenant', async () => (await regionOf('ap')).region === 'eu');
+    await until('ap knows the tenant', async () => (await standby.regionOf('ap')).region === 'eu');
     for (const name of REGIONS) writers.start(name, regions.url(name));
     await more('eu', 'eu acknowledges');
   });
   after(async () => {
     await writers?.stop();
-    regions.close();
+    regions?.close();
   });
 
-  async function anotherAdmin(name: string): Promise<string> {
-    const [email, password] = [`${uniqueName('second')}@example.com`, 'a long password of a second admin'];
-    await ok(regions.call(name, 'POST', '/v1/users', { body: { email, password, role: 'admin' } }), 201);
-    const login = regions.call(name, 'POST', '/auth/login', { token: null, body: { email, password } });
-    const { token } = await ok(login);
-    return (await ok(regions.call(name, 'POST', '/auth/tokens', { token, body: { name: 'work' } }), 201)).token;
-  }
-
   test('while the standby is cut off nothing is acknowledged, and afterwards it goes on', async () => {
-    replication.target = CLOSED_PORT;
-    replication.reset();
+    standby.setReplicating(false);
     const cutAt = performance.now();
     await moreRefusals('eu', 'eu refuses what no standby confirms');
     assert.deepEqual(
       writers.by('eu').filter(({ sentAt }) => sentAt > cutAt),
       [],
     );
-    replication.target = database('eu').port;
+    standby.setReplicating(true);
     await more('eu', 'eu acknowledges again');
   });
 
@@ -99,16 +69,14 @@ describe('three regions in processes, one on a synchronous standby of another', 
 
   test('a region that is lost under load is replaced by its standby', async (t) => {
     const lostAt = performance.now();
-    await Promise.all([regions.kill('eu'), database('eu').kill()]);
-    await database('us').promote();
-    await regions.start('us');
+    await Promise.all([regions.kill('eu'), standby.database('eu').kill()]);
+    await standby.startStandby();
     const startedAt = performance.now();
-    await until('us has the data', async () => (await regionOf('us')).region === 'eu');
-    const { replica } = await regionOf('us');
-    await promote(regions.admin('us'), tenant.id, 'us', second);
+    const { replica } = await standby.regionOf('us');
+    await standby.promote();
     await more('us', 'us acknowledges');
     const firstAt = Math.min(...writers.by('us').map(({ at }) => at));
-    const { region, epoch, previous } = await regionOf('us');
+    const { region, epoch, previous } = await standby.regionOf('us');
     assert.deepEqual([region, epoch, previous], ['us', 2, 'eu']);
     assert.equal(replica.missing_entries, 0, 'nothing that eu published is missing');
     const seconds = (ms: number) => (ms / 1000).toFixed(1);
@@ -119,7 +87,7 @@ describe('three regions in processes, one on a synchronous standby of another', 
 
   test('the former region, when it is back, acknowledges nothing and refers to the new one', async () => {
     // Its standby is gone, so it must not wait for one.
-    await database('eu').start({ synchronous_standby_names: '' });
+    await standby.database('eu').start({ synchronous_standby_names: '' });
     await regions.start('eu');
     await until('eu forwards', async () => {
       const { status, location } = await writers.write('eu', regions.url('eu'));

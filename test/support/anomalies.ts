@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Finding } from '../../server/src/features/anomalies/detectors/detector.ts';
 import { type Raised, raiseAll } from '../../server/src/features/anomalies/raise.ts';
 import type { AnomalyType } from '../../server/src/features/anomalies/schemas.ts';
-import { catchUp, type HourlyCount } from '../../server/src/features/rollups/index.ts';
+import type { HourlyCount } from '../../server/src/features/rollups/index.ts';
 import { addCounts } from '../../server/src/features/rollups/store.ts';
-import { DAY_MS, HOUR_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../server/src/kernel/base/clock.ts';
 import { ok } from './people.ts';
+import { catchUp } from './rollups.ts';
 import { behindItsBack } from './rows.ts';
 import type { Answer, Service } from './service.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, createSign, KeyObject, type webcrypto } from 'node:crypto';
 import { Encoder } from 'cbor-x';
 import { KeyUsageFlags } from '../../server/src/features/certificates/x509.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { type TestCertificate, type TestCertificateFacts, testAuthority } from './test-authority.ts';
 
 const encoder = new Encoder({ useRecords: false, mapsAsObjects: false, variableMapSize: true });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ArchiveRow } from '../../server/src/kernel/audit/archived-ranges.ts';
-import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
+import type { ArchiveRow } from '../../server/src/kernel/audit/chain/archived-ranges.ts';
+import { systemEntry } from '../../server/src/kernel/audit/entry/system-entry.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
 import type { AuditSegmentsTable } from '../../server/src/kernel/storage/tables.ts';
 import { SECOND_CHECK_MS } from '../../server/src/kernel/time/clock-guard.ts';
 import { fill, sign } from './audit-retention.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CheckpointSet } from '../../cli/src/verify/checkpoints.ts';
 import { type Result, verifyLog } from '../../cli/src/verify/verification.ts';
-import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
+import { systemEntry } from '../../server/src/kernel/audit/entry/system-entry.ts';
 import { SECOND_CHECK_MS } from '../../server/src/kernel/time/clock-guard.ts';
 import { ok } from './people.ts';
 import type { Answer, Service } from './service.ts';

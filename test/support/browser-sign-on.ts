@@ -10,12 +10,15 @@ export interface SentBack {
   state: string;
   redirect_uri: string;
   iss?: string;
+  /** What the page that began it has stored. */
+  flow_key: string;
 }
 
 /** A sign-in or link that a browser has begun. */
 export interface BegunHere {
   cookie: string;
   url: string;
+  flow_key: string;
   /** The page of the console that finishes it. */
   page: 'linked' | 'signed-on';
 }
@@ -65,13 +68,14 @@ export class SignOnBrowser {
     return begun('signed-on', this.send('POST', `/auth/sso/${provider}/browser`, null, { tenant: tenant.name }));
   }
 
-  async comeBack({ url, cookie, page }: BegunHere): Promise<SentBack> {
+  async comeBack({ url, cookie, page, flow_key }: BegunHere): Promise<SentBack> {
     const callback = new URL(await this.#idp.signIn(url));
     const shown = await this.send('GET', `${callback.pathname}${callback.search}`, null, undefined, cookie);
     assert.equal(shown.status, 200, shown.text);
     const [, to, fragment = ''] = /url=\/#\/([a-z-]+)\?([^"]+)"/.exec(shown.text) ?? [];
     assert.equal(to, page, shown.text);
-    return Object.fromEntries(new URLSearchParams(fragment.replaceAll('&amp;', '&'))) as unknown as SentBack;
+    const sent = Object.fromEntries(new URLSearchParams(fragment.replaceAll('&amp;', '&')));
+    return { ...(sent as unknown as SentBack), flow_key };
   }
 
   confirmLink(token: string, body: SentBack, cookie: string): Promise<Answer> {
@@ -101,5 +105,5 @@ async function begun(page: BegunHere['page'], answer: Promise<Answer>): Promise<
   const { status, text, headers, body } = await answer;
   assert.equal(status, 200, text);
   const [cookie = ''] = (headers.get('set-cookie') ?? '').split(';');
-  return { cookie, url: body.url as string, page };
+  return { cookie, url: body.url as string, flow_key: body.flow_key as string, page };
 }

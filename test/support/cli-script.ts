@@ -203,7 +203,7 @@ function outcomeOf(child: ReturnType<typeof spawn>): Promise<Ran> {
   return promise.finally(() => clearTimeout(timer));
 }
 
-/** A terminal also shows what is typed and asked, so there the lines are only a part of what is seen. */
+/** A terminal also shows prompts and what is typed, so there the lines are only a part of what is seen. */
 function patternOf(lines: readonly string[], isTerminal: boolean): RegExp {
   const text = lines.map(escaped).join('\n');
   return isTerminal ? new RegExp(text) : new RegExp(`^${text}\n?$`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { readAll } from './load.ts';
 import { query } from './postgres.ts';
 import {

@@ -151,6 +151,6 @@ export async function requireAccessible(page: Page): Promise<void> {
 
 /** Complaints about requests that a test meant to be refused. */
 export function forgive(console: ConsolePage, pattern: RegExp): void {
-  const kept = console.complaints.filter((each) => !pattern.test(each));
-  console.complaints.splice(0, console.complaints.length, ...kept);
+  const others = console.complaints.filter((each) => !pattern.test(each));
+  console.complaints.splice(0, console.complaints.length, ...others);
 }

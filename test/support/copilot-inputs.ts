@@ -3,7 +3,7 @@ import { readSome, somePolicy, someVault } from './factories.ts';
 import { ok } from './people.ts';
 import { someAttackPath } from './risk-inputs.ts';
 
-/** A provider that cannot be reached: what is computed is answered in plain words, and the rest says that it is unavailable. */
+/** A provider that cannot be reached: what is computed is returned in plain sentences, and the rest says that it is unavailable. */
 export const COPILOT_ENV = {
   CV_COPILOT_PROVIDER: 'ollama',
   CV_COPILOT_MODEL: 'none',

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
 import { ANOMALY_INPUTS } from './anomaly-inputs.ts';
 import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
 import { COPILOT_INPUTS } from './copilot-inputs.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
 import { ENVIRONMENT_INPUTS, MORE_ENVIRONMENT_INPUTS } from './environment-inputs.ts';
 import {
-  ASKED,
+  changedPolicy,
   DOCUMENT,
   deleteSecondFactor,
   invitedPerson,
   memberOfVaults,
   namedGroup,
   ownersToken,
+  POLICY_REQUEST,
   seenApproval,
   someApproval,
   someGroup,
@@ -40,7 +41,7 @@ import { SIGN_ON_INPUTS } from './sign-on-inputs.ts';
 import { addTotp, beginTotp, codeOf } from './totp.ts';
 import { WATCH_INPUTS } from './watch-inputs.ts';
 
-/** Where inputs are made: in the tenant of the owner, by whoever `service` calls as. */
+/** Where inputs are made: in the tenant of the owner, by the caller of `service`. */
 export interface World {
   service: Service;
   owner: Person;
@@ -171,8 +172,10 @@ export const INPUTS: Record<string, MakeInput> = {
   },
   'POST /v1/policies': async () => ({ body: { name: uniqueName('policy'), document: DOCUMENT } }),
   'POST /v1/policies/simulate': async () => ({ body: { document: DOCUMENT, action: 'audit:read', resource: 'audit' } }),
+  'POST /v1/policies/explain': async () => ({ body: { action: 'audit:read', resource: 'audit' } }),
   'POST /v1/policies/who-can': async () => ({ body: { action: 'audit:read', resource: 'audit' } }),
   'GET /v1/policies/{name}': somePolicy,
+  'GET /v1/policies/{name}/versions': changedPolicy,
   'PUT /v1/policies/{name}': async (world) => ({ ...(await somePolicy(world)), body: { document: DOCUMENT } }),
   'DELETE /v1/policies/{name}': somePolicy,
   'POST /v1/policies/{name}/attach': async (world) => ({
@@ -195,7 +198,7 @@ export const INPUTS: Record<string, MakeInput> = {
     await ok(world.service.call('DELETE', `/v1/vaults/${made.params.vault}`));
     return made;
   },
-  // Whoever makes a vault is its first member.
+  // The creator of a vault is its first member.
   'GET /v1/vaults/{vault}/members': async (world) => {
     const { vault } = (await someMember(world)).params;
     return { params: { vault } };
@@ -278,6 +281,7 @@ export const INPUTS: Record<string, MakeInput> = {
   'GET /approvals/{approval_id}': someApproval,
   'POST /approvals/{approval_id}/approve': async (world) => seenApproval(world, await someApproval(world)),
   'POST /approvals/{approval_id}/reject': async (world) => ({ ...(await someApproval(world)), body: {} }),
+  'POST /admin/jobs/{job}/run': async () => ({ params: { job: 'verify-audit' } }),
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
   'GET /pki/{tenant_id}/ca.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /pki/{tenant_id}/crl.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
@@ -335,9 +339,9 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
     },
   ],
   'POST /v1/policies/simulate': [
-    async (world) => ({ body: { policy: (await somePolicy(world)).params.name, ...ASKED } }),
-    async ({ owner }) => ({ body: { principal: { user: owner.email }, ...ASKED } }),
-    async (world) => ({ body: { principal: { group: (await namedGroup(world)).name }, ...ASKED } }),
+    async (world) => ({ body: { policy: (await somePolicy(world)).params.name, ...POLICY_REQUEST } }),
+    async ({ owner }) => ({ body: { principal: { user: owner.email }, ...POLICY_REQUEST } }),
+    async (world) => ({ body: { principal: { group: (await namedGroup(world)).name }, ...POLICY_REQUEST } }),
   ],
   'POST /v1/policies/{name}/attach': [
     async (world) => ({ ...(await somePolicy(world)), body: { principal: { user: world.owner.email } } }),

@@ -22,14 +22,14 @@ export function publicPem(key: IssuerKey): string {
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Publishes keys and a discovery document over real HTTP, and counts who asks; tests replace what it says. */
+/** Publishes keys and a discovery document over real HTTP, and counts requests; tests replace what it says. */
 export class OutsideIssuer {
   readonly url: string;
   readonly close: () => void;
   keys: Record<string, unknown>[] = [];
   /** Answers instead, by path. */
   readonly instead = new Map<string, Answering>();
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
 
   private constructor(url: string, close: () => void) {
     this.url = url;
@@ -54,13 +54,13 @@ export class OutsideIssuer {
     return `${this.url}/keys`;
   }
 
-  timesAsked(path: string): number {
-    return this.asked.filter((url) => url === path).length;
+  timesRequested(path: string): number {
+    return this.requests.filter((url) => url === path).length;
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url ?? '';
-    this.asked.push(path);
+    this.requests.push(path);
     const instead = this.instead.get(path);
     if (instead !== undefined) instead(request, response);
     else if (path === '/keys') json(response, { keys: this.keys });

@@ -6,7 +6,7 @@ import type { Answer, Service } from './service.ts';
 
 /** What inputs of endpoints are about: each made afresh, in the tenant of the owner. */
 
-export const ASKED = { action: 'audit:read', resource: 'audit' };
+export const POLICY_REQUEST = { action: 'audit:read', resource: 'audit' };
 
 export async function underPrefix(world: World) {
   const { vault, path } = (await someSecret(world)).params;
@@ -48,6 +48,15 @@ export async function somePolicy({ service }: World) {
   return { params: { name } };
 }
 
+/** It has two versions. */
+export async function changedPolicy(world: World) {
+  const policy = await somePolicy(world);
+  const [statement] = DOCUMENT.statement;
+  const document = { ...DOCUMENT, statement: [{ ...statement, sid: 'Changed' }] };
+  await ok(world.service.call('PUT', `/v1/policies/${policy.params.name}`, { body: { document } }));
+  return policy;
+}
+
 export async function someVault({ service }: World) {
   const vault = uniqueName('vault');
   await ok(service.call('POST', '/v1/vaults', { body: { name: vault, environment: 'staging' } }), 201);
@@ -84,21 +93,21 @@ async function withdrawAll({ service }: World): Promise<void> {
   }
 }
 
-/** Asked for by the admin the world calls as, who is none of the senders. */
+/** Requested by the admin the world calls as, who is none of the senders. */
 export async function someApproval(world: World) {
   const { params } = await somePolicy(world);
   const body = { principal: { user: world.owner.id } };
   const ask = () => world.service.call('POST', `/v1/policies/${params.name}/attach`, { body });
-  let asked = await ask();
-  if (asked.status === 409) {
+  let requested = await ask();
+  if (requested.status === 409) {
     await withdrawAll(world);
-    asked = await ask();
+    requested = await ask();
   }
-  const { approval_id } = await ok(Promise.resolve(asked), 202);
+  const { approval_id } = await ok(Promise.resolve(requested), 202);
   return { params: { approval_id: String(approval_id) } };
 }
 
-/** What whoever approves it says they saw. */
+/** What the approver says they saw. */
 export async function seenApproval({ service }: World, made: { params: { approval_id: string } }) {
   const { digest } = await ok(service.call('GET', `/approvals/${made.params.approval_id}`));
   return { ...made, body: { digest: String(digest) } };

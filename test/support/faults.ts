@@ -21,12 +21,12 @@ export async function untilReady(url: string): Promise<number> {
   return Math.round(performance.now() - started);
 }
 
-/** The process lives, says that it cannot answer now and when to ask again, and does the same to who asks. */
+/** The process lives, says that it cannot answer now and when to try again. */
 export async function assertSaysSo(service: ServiceProcess, load: Load): Promise<void> {
   assert.equal(load.broken, 0, `the process lives: ${service.stderr()}`);
   assert.equal(await statusOf(service.url, '/health'), 200);
-  const asked = await call(service.url, 'GET', '/auth/me', { token: service.adminToken() });
-  assert.equal(asked.status, 503, asked.text);
+  const response = await call(service.url, 'GET', '/auth/me', { token: service.adminToken() });
+  assert.equal(response.status, 503, response.text);
   const ready = await call(service.url, 'GET', '/health/ready', { token: null });
   assert.equal(ready.status, 503, 'what cannot answer says that it is ready');
   assert.match(ready.headers.get('retry-after') ?? '', /^[1-9]\d*$/);

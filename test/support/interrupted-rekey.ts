@@ -11,7 +11,7 @@ import { call, type DatabaseKind, startService } from './service.ts';
 const READING = /^(vaults:list|secrets:(list|read|read_metadata)|audit:\w+|eaas:\w+|tokens:create|server:rekey)$/;
 const REKEY = ['server', 'rekey'];
 const PRELOADED = 'end-at-step.ts';
-/** While one copy waits for a process, the others are asked. */
+/** While one copy waits for a process, the others are read. */
 const COPIES_AT_ONCE = 4;
 /** Each is a process and a copy of everything, and a rekey changes hundreds of rows in one transaction. */
 const TRIED_IN_TRANSACTION = 8;

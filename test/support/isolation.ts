@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
 import { INPUTS, type Input, type MakeInput, MORE_INPUTS, nameOf, pathOf, type World } from './endpoint-inputs.ts';
 import { MORE_FLEET_INPUTS } from './fleet-inputs.ts';
 import { MACHINE_CALLERS_ENV } from './machine-callers.ts';

@@ -240,7 +240,7 @@ export class KubernetesApi {
     let bytes = 0;
     for (const [key, text] of Object.entries(next.data ?? {})) {
       const value = Buffer.from(text, 'base64');
-      // A real one fails here too, since it looks at the text only when it stores the object.
+      // A real one fails here too, since it checks the text only when it stores the object.
       if (value.toString('base64') !== text) throw new Refusal(500, '');
       if (!KEY.test(key)) throw new Refusal(422, 'Invalid');
       bytes += value.length;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
-import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
 import { placeOfCursor } from '../../server/src/kernel/request/list-cursor.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { INPUTS, type Input, nameOf } from './endpoint-inputs.ts';
 import { type Side, send, senderOf } from './isolation.ts';
 import type { Answer, Service } from './service.ts';

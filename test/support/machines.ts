@@ -20,7 +20,7 @@ export interface Machine {
   [field: string]: unknown;
 }
 
-/** Without a certificate being asked for unless told. */
+/** No certificate is requested unless an option says so. */
 export async function addConnection(
   service: Service,
   vault: string,
@@ -68,8 +68,8 @@ export function tlsCall(
 ): Promise<TlsAnswer> {
   const agent = more.agent ?? tlsAgent(service, shown);
   return new Promise((resolve, reject) => {
-    const { method = 'GET', body: asked } = more;
-    const text = asked && JSON.stringify(asked);
+    const { method = 'GET', body: content } = more;
+    const text = content && JSON.stringify(content);
     const headers = {
       ...more.headers,
       ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),

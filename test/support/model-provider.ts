@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { CopilotProvider } from '../../server/src/kernel/platform/copilot-settings.ts';
+import type { CopilotProvider } from '../../server/src/settings/copilot-settings.ts';
 
 const MODEL = 'eu.test-model-1:0';
 const API_KEY = createHash('sha256').update('key of the test provider').digest('hex');
@@ -18,8 +18,8 @@ export interface Received {
   readonly body: string;
 }
 
-/** What the model says: a text, or a function of what it was asked. */
-type Say = (asked: string) => string;
+/** What the model says: a text, or a function of the prompt. */
+type Say = (parsed: string) => string;
 type Instead = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /**
@@ -85,9 +85,10 @@ export class ModelProvider {
       return;
     }
     const { url = '' } = request;
-    const asked = JSON.parse(body);
-    if (url === '/v1/chat/completions' || url === '/openai/v1/chat/completions') this.#openAi(request, response, asked);
-    else if (url === '/api/chat') this.#ollama(response, asked);
+    const parsed = JSON.parse(body);
+    if (url === '/v1/chat/completions' || url === '/openai/v1/chat/completions')
+      this.#openAi(request, response, parsed);
+    else if (url === '/api/chat') this.#ollama(response, parsed);
     else if (url.startsWith('/model/')) this.#bedrock(request, response, body);
     else response.writeHead(404).end();
   }
@@ -96,13 +97,13 @@ export class ModelProvider {
     return text.match(new RegExp(`[\\s\\S]{1,${this.partLength}}`, 'g')) ?? [];
   }
 
-  #openAi(request: IncomingMessage, response: ServerResponse, asked: OpenAiBody): unknown {
+  #openAi(request: IncomingMessage, response: ServerResponse, parsed: OpenAiBody): unknown {
     const isAzure = request.url?.startsWith('/openai/') ?? false;
     const given = isAzure ? request.headers['api-key'] : request.headers.authorization;
     if (given !== (isAzure ? API_KEY : `Bearer ${API_KEY}`)) return refuse(response, 401);
-    if (asked.model !== MODEL || !isConversation(asked.messages)) return refuse(response, 400);
-    const text = this.say(asked.messages.at(-1)?.content ?? '');
-    if (!asked.stream) {
+    if (parsed.model !== MODEL || !isConversation(parsed.messages)) return refuse(response, 400);
+    const text = this.say(parsed.messages.at(-1)?.content ?? '');
+    if (!parsed.stream) {
       const message = { role: 'assistant', content: text };
       return json(response, { id: 'chatcmpl-1', choices: [{ index: 0, message, finish_reason: 'stop' }] });
     }
@@ -114,10 +115,10 @@ export class ModelProvider {
     response.end('data: [DONE]\n\n');
   }
 
-  #ollama(response: ServerResponse, asked: OpenAiBody): unknown {
-    if (asked.model !== MODEL || !isConversation(asked.messages)) return refuse(response, 400);
-    const text = this.say(asked.messages.at(-1)?.content ?? '');
-    if (!asked.stream)
+  #ollama(response: ServerResponse, parsed: OpenAiBody): unknown {
+    if (parsed.model !== MODEL || !isConversation(parsed.messages)) return refuse(response, 400);
+    const text = this.say(parsed.messages.at(-1)?.content ?? '');
+    if (!parsed.stream)
       return json(response, { model: MODEL, message: { role: 'assistant', content: text }, done: true });
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
     for (const content of this.#parts(text))
@@ -127,10 +128,10 @@ export class ModelProvider {
 
   #bedrock(request: IncomingMessage, response: ServerResponse, body: string): unknown {
     if (!isSigned(request, body)) return refuse(response, 403);
-    const asked = JSON.parse(body) as BedrockBody;
+    const parsed = JSON.parse(body) as BedrockBody;
     const path = `/model/${encodeURIComponent(MODEL)}/converse`;
     if (request.url !== path && request.url !== `${path}-stream`) return refuse(response, 404);
-    const texts = asked.messages.map(({ content }) => content.map(({ text }) => text).join(''));
+    const texts = parsed.messages.map(({ content }) => content.map(({ text }) => text).join(''));
     const text = this.say(texts.at(-1) ?? '');
     if (request.url === path)
       return json(response, {

@@ -4,8 +4,8 @@ import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 
 /**
- * `oidc-provider` as a running issuer. Tokens come from its token endpoint, by client credentials, and are for the resource that is asked for;
- * `rotate` makes it sign with a new key and forget the old one, as after a restart with new keys.
+ * `oidc-provider` as a running issuer. Tokens come from its token endpoint, by client credentials, and are for the requested resource;
+ * `rotate` makes it sign with a new key and delete the old one, as after a restart with new keys.
  */
 export class OidcIssuer {
   readonly url: string;
@@ -60,7 +60,7 @@ export class OidcIssuer {
       // By default it reaches no service on this machine.
       fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as object),
       cookies: { keys: ['a key of a test'] },
-      // Whoever signs in agrees to everything.
+      // Every sign-in agrees to everything.
       loadExistingGrant: async ({ oidc }) => {
         const { provider, client, session } = oidc;
         const grant = new provider.Grant({

@@ -70,14 +70,14 @@ interface Recorded {
 export class RecordedOpenBao {
   readonly #server: Server;
   readonly #answers: Record<string, Recorded>;
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
 
   constructor(answer: (who: string, target: string) => Promise<Recorded | null>, answers: Record<string, Recorded>) {
     this.#answers = answers;
     this.#server = createServer(async (request, response) => {
       const who = String(request.headers['x-vault-token'] ?? 'nobody');
       const key = `${who} ${request.method} ${request.url}`;
-      this.asked.push(key);
+      this.requests.push(key);
       const found = await answer(who, String(request.url));
       if (found !== null) this.#answers[key] = found;
       response.writeHead(found?.status ?? 403, { 'content-type': 'application/json' });

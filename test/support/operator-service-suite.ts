@@ -167,8 +167,8 @@ export function testOperatorWithService(where: string, open: OpenCluster, review
       const login = await ok(logInWith(service, { method_id, k8s_token: await reviews.operatorToken(AUDIENCE) }));
       const etag = (await sync(service, cluster)).headers.get('etag') ?? '';
       assert.equal((await sync(service, cluster, etag)).status, 304);
-      const asked = { token: login.cv_jwt, headers: { 'if-none-match': etag } };
-      const answer = await service.call('GET', `/clusters/${cluster.id}/desired-state`, asked);
+      const conditional = { token: login.cv_jwt, headers: { 'if-none-match': etag } };
+      const answer = await service.call('GET', `/clusters/${cluster.id}/desired-state`, conditional);
       assert.equal(answer.status, 403, 'not even that nothing changed');
     });
 

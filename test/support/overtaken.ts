@@ -48,7 +48,7 @@ async function inTurn(service: Service, change: () => Promise<Answer>, overtake:
   }
 }
 
-/** Sends a request, and goes on when it has asked for its transaction. Those that the jobs of the service ask for meanwhile do not count. */
+/** Sends a request, and goes on when it waits for its transaction. Those that the jobs of the service ask for meanwhile do not count. */
 async function queued(database: Database, send: () => Promise<Answer>): Promise<() => Promise<Answer>> {
   const { promise: isQueued, resolve: tell } = Promise.withResolvers<boolean>();
   const inRequest = new AsyncLocalStorage<true>();

@@ -38,8 +38,8 @@ export async function firstPasskey(service: Service, person: Person): Promise<En
 }
 
 export async function signInOptions(service: Service): Promise<Answer['body']> {
-  const asked = service.call('POST', '/auth/passkeys/options', { token: null, headers: fromElsewhere() });
-  return (await ok(asked)).options;
+  const requesting = service.call('POST', '/auth/passkeys/options', { token: null, headers: fromElsewhere() });
+  return (await ok(requesting)).options;
 }
 
 /** Sends what an authenticator answered. */

@@ -6,10 +6,10 @@ import { sealSecret } from '../../server/src/features/mfa/service.ts';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { findUser, insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { COST_DEFAULT } from '../../server/src/kernel/crypto/argon2-cost.ts';
 import { hashPassword, setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
-import type { Kernel } from '../../server/src/kernel/platform/kernel.ts';
+import type { Kernel } from '../../server/src/kernel/request/kernel.ts';
 import { recorded } from './rows.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
 
@@ -74,7 +74,8 @@ export async function addPerson(service: Service, { role = 'member', tenant, ema
   const person = { id: user.id, email: address, password, tenant: tenant?.name, token: '' };
   await setHash(service, user.id, await hashPassword(password, 'test'));
   const session = await logIn(service, person);
-  const { token } = await addToken(service, session);
+  // Tests end sessions and change passwords, and go on with the token.
+  const { token } = await addToken(service, session, { ends_with_sessions: false });
   if (role === 'owner' || role === 'admin') adminsOf(service, tenant).push(token);
   return { ...person, token };
 }
@@ -174,7 +175,7 @@ export async function approved(
   return completed(await ok(approve(service, approval_id, by)));
 }
 
-/** Reads it first, as whoever approves does, and says what was seen; whoever may not read it says nothing true. */
+/** Reads it first, as an approver does, and sends the digest of what was seen; a caller without the right to read it sends a wrong one. */
 export async function approve(
   service: Pick<Service, 'call'>,
   approvalId: string,
@@ -250,6 +251,15 @@ export async function invalid(answer: Promise<Answer>, pointer: string): Promise
   const error = await refused(answer, 422, 'VALIDATION_FAILED');
   const pointers: string[] = error.details.fields.map((field: { pointer: string }) => field.pointer);
   assert.ok(pointers.includes(pointer), `${pointer} is not among ${pointers}`);
+}
+
+/** Asserts a 413 that points at this field. */
+export async function tooLarge(answer: Promise<Answer>, pointer: string): Promise<void> {
+  const { details } = await refused(answer, 413, 'PAYLOAD_TOO_LARGE');
+  assert.deepEqual(
+    details.fields.map((field: { pointer: string }) => field.pointer),
+    [pointer],
+  );
 }
 
 /** Every row of a list, page by page; fails if a row comes twice. */

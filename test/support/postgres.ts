@@ -121,7 +121,7 @@ export async function startStandby(primary: PostgresServer): Promise<PostgresSer
   const follow = `host=127.0.0.1 port=${port} user=coffer password=coffer application_name=standby`;
   appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${follow}'\n`);
   writeForServer(data, 'standby.signal', '');
-  // It is only started for good, in the words that are waited for, once it follows nobody any more.
+  // It prints the expected line only once it follows no other server any more.
   made.server.start().catch(() => {});
   await untilFollowed(primary.url);
   await query(primary.url, `alter system set synchronous_standby_names = 'standby'`);

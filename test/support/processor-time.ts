@@ -8,7 +8,7 @@ export function processorMs(act: () => void): number {
   return (user + system) / 1000;
 }
 
-/** How many milliseconds of the processor another process has taken so far, as Linux counts them, in hundredths of a second. */
+/** How many milliseconds of the processor another process has used so far, as Linux counts them, in hundredths of a second. */
 export function processorMsOf(pid: number): number {
   const [, afterName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const [user, system] = afterName.split(' ').slice(11, 13);

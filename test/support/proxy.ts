@@ -1,14 +1,24 @@
 import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 
-/** What happens to the bytes that go through: nothing, a delay for each piece, or that none arrives any more. */
-export type Weather = { kind: 'clear' } | { kind: 'slow'; delayMs: number } | { kind: 'silent' };
+export type Direction = 'to server' | 'to client';
+
+/** What happens to the bytes that go through: nothing, a delay for each piece, or that none arrives any more, in both directions or in one. */
+export type Weather =
+  | { kind: 'clear' }
+  | { kind: 'slow'; delayMs: number }
+  | { kind: 'silent' }
+  | { kind: 'one-way loss'; lost: Direction };
 
 interface Pair {
   client: Socket;
   server: Socket;
   /** A pair that went silent stays so, as one does whose other end has vanished. */
   isSilent: boolean;
+  /** The direction in which bytes were lost. No later ones arrive there, since a connection delivers in order. */
+  lost: Direction | null;
+  /** What the client has sent and the server is to get late. */
+  held: Buffer[] | null;
 }
 
 /** Bytes on their way to one end, in order. */
@@ -71,28 +81,35 @@ export class DatabaseProxy {
   }
 
   #connect(client: Socket): void {
-    const pair: Pair = { client, server: connectTo(this.target, '127.0.0.1'), isSilent: false };
+    const server = connectTo(this.target, '127.0.0.1');
+    const pair: Pair = { client, server, isSilent: false, lost: null, held: null };
     this.#pairs.add(pair);
-    for (const [from, to] of [
-      [client, pair.server],
-      [pair.server, client],
+    for (const [from, to, direction] of [
+      [client, pair.server, 'to server'],
+      [pair.server, client, 'to client'],
     ] as const) {
       const way = new Way(to);
       from.setNoDelay(true);
-      from.on('data', (bytes: Buffer) => this.#pass(pair, way, bytes));
-      from.on('error', () => this.#forget(pair));
-      from.on('close', () => this.#forget(pair));
+      from.on('data', (bytes: Buffer) => this.#pass(pair, way, direction, bytes));
+      from.on('error', () => this.#remove(pair));
+      from.on('close', () => this.#remove(pair));
     }
   }
 
-  #pass(pair: Pair, way: Way, bytes: Buffer): void {
-    if (this.weather.kind === 'silent') pair.isSilent = true;
-    if (!pair.isSilent) way.send(bytes, this.weather.kind === 'slow' ? this.weather.delayMs : 0);
+  #pass(pair: Pair, way: Way, direction: Direction, bytes: Buffer): void {
+    const { weather } = this;
+    if (weather.kind === 'silent') pair.isSilent = true;
+    if (weather.kind === 'one-way loss' && weather.lost === direction) pair.lost = direction;
+    if (pair.isSilent || pair.lost === direction) return;
+    if (pair.held !== null && direction === 'to server') pair.held.push(bytes);
+    else way.send(bytes, weather.kind === 'slow' ? weather.delayMs : 0);
   }
 
-  #forget(pair: Pair): void {
+  #remove(pair: Pair): void {
+    // Its client has given up, and what it had sent is still on its way.
+    if (pair.held !== null && !pair.server.destroyed) return;
     this.#pairs.delete(pair);
-    // Whoever talks to an end that has vanished is not told that it has.
+    // The other end is not told that this one has vanished.
     if (!pair.isSilent) pair.client.destroy();
     pair.server.destroy();
   }
@@ -116,6 +133,19 @@ export class DatabaseProxy {
   /** From now on nothing arrives on the connections that are open; new ones work. */
   silence(): void {
     for (const pair of this.#pairs) pair.isSilent = true;
+  }
+
+  /** From now on the server gets nothing that is sent on the open connections; new ones work. Returns what delivers it after all. */
+  hold(): () => void {
+    const held = [...this.#pairs];
+    for (const pair of held) pair.held = [];
+    return () => {
+      for (const pair of held) {
+        for (const bytes of pair.held ?? []) pair.server.write(bytes);
+        pair.held = null;
+        if (pair.client.destroyed) pair.server.end();
+      }
+    };
   }
 
   async close(): Promise<void> {

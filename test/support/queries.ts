@@ -64,7 +64,7 @@ export async function statementsDuring(work: () => Promise<unknown>): Promise<St
   return own;
 }
 
-/** Runs the work and answers with what was asked meanwhile; one at a time. */
+/** Runs the work and returns the queries that were sent meanwhile; one at a time. */
 export async function queriesDuring<T>(work: () => Promise<T>): Promise<Heard & { result: T }> {
   if (heard !== null) throw new Error('somebody listens already');
   const listener: Heard = { queries: [], rows: 0 };

@@ -17,7 +17,7 @@ export interface RawOptions {
   byteIntervalMs?: number;
 }
 
-/** For a busy machine: whoever expects an answer waits for it. */
+/** For a busy machine: a test that expects a response waits for it. */
 const FIRST_BYTE_MS = 20_000;
 
 /** Sends bytes as they are, for what no HTTP client would send. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint/declaration.ts';
 import {
   deleteSecondFactor,
   INPUTS,
@@ -34,26 +34,26 @@ export function shownRequest(page: string, { name }: EndpointDeclaration): Shown
   const article = page.slice(page.indexOf(`<article class="endpoint" id="${name}"`));
   const [, markup = ''] = /<figcaption>Request<\/figcaption><pre><code>([^<]*)<\/code>/.exec(article) ?? [];
   const command = markup.replaceAll(/&([a-z0-9#]+);/g, (_, entity: string) => ENTITIES[entity] ?? assert.fail(entity));
-  return requestOf(shellWords(command));
+  return requestOf(splitArguments(command));
 }
 
 /** As a POSIX shell reads them, for what the pages use of it. */
-function shellWords(command: string): string[] {
-  const words = command.replaceAll('\\\n', ' ').matchAll(/(?:'[^']*'|\\'|"[^"]*"|[^\s'"\\])+/g);
-  return [...words].map(([word]) =>
+function splitArguments(command: string): string[] {
+  const parts = command.replaceAll('\\\n', ' ').matchAll(/(?:'[^']*'|\\'|"[^"]*"|[^\s'"\\])+/g);
+  return [...parts].map(([word]) =>
     word.replaceAll(/'([^']*)'|\\(')|"([^"]*)"/g, (_, single, quote, double) => single ?? quote ?? double),
   );
 }
 
-function requestOf([curl, ...words]: string[]): ShownRequest {
+function requestOf([curl, ...parts]: string[]): ShownRequest {
   assert.equal(curl, 'curl');
   const request: ShownRequest = { method: 'GET', url: new URL('http://nowhere'), headers: {}, body: undefined };
-  while (words.length > 0) {
-    const word = String(words.shift());
-    if (word === '-X') request.method = String(words.shift());
-    else if (word === '-d') request.body = JSON.parse(String(words.shift()));
+  while (parts.length > 0) {
+    const word = String(parts.shift());
+    if (word === '-X') request.method = String(parts.shift());
+    else if (word === '-d') request.body = JSON.parse(String(parts.shift()));
     else if (word === '-H') {
-      const [name = '', value = ''] = String(words.shift()).split(': ');
+      const [name = '', value = ''] = String(parts.shift()).split(': ');
       request.headers[name.toLowerCase()] = value;
     } else request.url = new URL(word);
   }

@@ -124,10 +124,16 @@ export class RegionNetwork {
     }
   }
 
-  /** Cuts what one region sends to another, and not what that one sends, or connects it again. */
-  setLink(from: string, to: string, isConnected: boolean): void {
+  /** By which one region calls another. */
+  link(from: string, to: string): DatabaseProxy {
     const proxy = this.#links.get(`${from}>${to}`);
     if (proxy === undefined) throw new Error(`${from} has no link to ${to}`);
+    return proxy;
+  }
+
+  /** Cuts what one region sends to another, and not what that one sends, or connects it again. */
+  setLink(from: string, to: string, isConnected: boolean): void {
+    const proxy = this.link(from, to);
     proxy.target = isConnected ? this.files(to).tlsPort : CLOSED_PORT;
     if (!isConnected) proxy.reset();
   }

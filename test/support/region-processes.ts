@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
@@ -13,31 +13,36 @@ export class RegionProcesses {
   readonly network = new RegionNetwork();
   readonly #running = new Map<string, ServiceProcess>();
   readonly #env: Record<string, string>;
+  readonly #preloaded: string | undefined;
 
-  constructor(env: Record<string, string> = {}) {
+  /** Regions whose clocks are not set by `setClock` run from the bundle, and start sooner. */
+  constructor(env: Record<string, string> = {}, { isClockSet = true }: { isClockSet?: boolean } = {}) {
     this.#env = env;
+    this.#preloaded = isClockSet ? 'clock.ts' : undefined;
   }
 
   /** A first start without regions, which makes the data folder. */
-  async prepare(name: string, databaseUrl: string): Promise<void> {
+  async prepare(name: string, databaseUrl?: string): Promise<void> {
     const { dataDir } = await this.network.add(name, databaseUrl);
     await stopService(await spawnService({ dataDir, databaseUrl }));
     this.network.trust(name);
   }
 
-  /** A region with the root key and the tokens of another, whose database will be a copy. */
+  /** A region with the root key and the tokens of another, which must not run. Its database will be a copy too; on SQLite it is one already. */
   async prepareCopy(name: string, of: string): Promise<void> {
-    const { dataDir } = await this.network.add(name, undefined);
+    const { dataDir } = this.network.find(name) ?? (await this.network.add(name, undefined));
+    rmSync(dataDir, { recursive: true, force: true });
     cpSync(this.network.files(of).dataDir, dataDir, { recursive: true });
     this.network.trust(name);
   }
 
-  async start(name: string): Promise<void> {
+  async start(name: string, more: Record<string, string> = {}): Promise<void> {
     const { dataDir, databaseUrl } = this.network.files(name);
     const clock = this.#clockFile(name);
     writeFileSync(clock, '0');
-    const env = { ...(await this.network.envOf(name, REGIONS)), ...this.#env, COFFER_TEST_CLOCK_FILE: clock };
-    this.#running.set(name, await spawnService({ dataDir, databaseUrl, env, preloaded: 'clock.ts' }));
+    const env = { ...(await this.network.envOf(name, REGIONS)), ...this.#env, ...more, COFFER_TEST_CLOCK_FILE: clock };
+    const preloaded = this.#preloaded === undefined ? {} : { preloaded: this.#preloaded };
+    this.#running.set(name, await spawnService({ dataDir, databaseUrl, env, ...preloaded }));
   }
 
   #clockFile(name: string): string {
@@ -57,6 +62,10 @@ export class RegionProcesses {
 
   async kill(name: string): Promise<void> {
     await killService(this.process(name));
+  }
+
+  async stop(name: string): Promise<void> {
+    await stopService(this.process(name));
   }
 
   url(name: string): string {

@@ -2,7 +2,8 @@ import { cpSync, rmSync } from 'node:fs';
 import { approved } from './people.ts';
 import { copyPostgresDatabase, newMigratedDatabase } from './postgres.ts';
 import { CLOSED_PORT, type RegionFiles, RegionNetwork } from './region-network.ts';
-import { type DatabaseKind, type Service, startService } from './service.ts';
+import { type Answer, type DatabaseKind, type Service, startService } from './service.ts';
+import { until } from './until.ts';
 
 /** Several regions in this process, each with a database and a data folder of its own. */
 export class TestRegions {
@@ -109,4 +110,14 @@ export class TestRegions {
 export function promote(service: Pick<Service, 'call'>, tenantId: string, region: string, by: string) {
   const body = { region, reason: 'the other region is lost' };
   return approved(service, service.call('POST', `/admin/tenant-region/${tenantId}/promote`, { body }), by);
+}
+
+/** Again while the region has no lease, which a slow machine may lose for a moment: without one it changes nothing. */
+export async function withLease(send: () => Promise<Answer>): Promise<Answer> {
+  let answer: Answer | undefined;
+  await until('the region has its lease', async () => {
+    answer = await send();
+    return answer.status !== 503;
+  });
+  return answer as Answer;
 }

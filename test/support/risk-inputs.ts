@@ -1,6 +1,6 @@
 import { replacePaths } from '../../server/src/features/attack-paths/store.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { someSecret } from './factories.ts';
 import { ok } from './people.ts';

@@ -1,5 +1,5 @@
 import { ROTATIONS } from '../../server/src/features/secrets/index.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import { asTheService } from './rows.ts';
 import type { Service } from './service.ts';
 

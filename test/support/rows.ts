@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import type { Kernel } from '../../server/src/kernel/platform/kernel.ts';
+import { systemEntry } from '../../server/src/kernel/audit/entry/system-entry.ts';
+import type { Kernel } from '../../server/src/kernel/request/kernel.ts';
 import type { Database, Tx } from '../../server/src/kernel/storage/database.ts';
 
 /** Databases whose rows a test changed without a record in the log, which the service's own verification may notice. */
@@ -36,7 +36,7 @@ export async function leaveUnrecorded(tx: Tx): Promise<void> {
   for (const { tenant_id } of await tx.selectFrom('tenants').select('tenant_id').execute()) tx.changes.take(tenant_id);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whoever edits the database behind the service's back knows no types
+// biome-ignore lint/suspicious/noExplicitAny: edits behind the service's back know no types
 export type Unguarded = Kysely<any>;
 
 /** Edits rows as somebody does who can write to the database and has no key. */

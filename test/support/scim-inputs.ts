@@ -1,6 +1,6 @@
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { ok, uniqueName } from './people.ts';
-import { insertScimToken, PATCH_SCHEMA, type ScimClient, scimOf } from './scim.ts';
+import { insertScimToken, PATCH_SCHEMA, type ScimClient, SEARCH_SCHEMA, scimOf } from './scim.ts';
 import { someProvider } from './sign-on-inputs.ts';
 
 /** Valid input for SCIM and its tokens, made afresh for each call. */
@@ -19,6 +19,10 @@ export const SCIM_INPUTS: Record<string, MakeInput> = {
     const { userName } = await (await idpOf(world)).addUser();
     return { query: { filter: `userName eq "${userName}"`, startIndex: '1', count: '1' } };
   },
+  'POST /scim/v2/.search': async (world) => searchFor('displayName', (await someNamed(world)).displayName),
+  'POST /scim/v2/Users/.search': async (world) =>
+    searchFor('userName', (await (await idpOf(world)).addUser()).userName),
+  'POST /scim/v2/Groups/.search': async (world) => searchFor('displayName', (await someNamed(world)).displayName),
   'POST /scim/v2/Users': async () => ({ body: person() }),
   'GET /scim/v2/Users/{user_id}': someUser,
   'PUT /scim/v2/Users/{user_id}': async (world) => ({ ...(await someUser(world)), body: person() }),
@@ -45,6 +49,11 @@ export const SCIM_INPUTS: Record<string, MakeInput> = {
   'GET /scim/v2/ResourceTypes/{id}': async () => ({ params: { id: 'User' } }),
   'GET /scim/v2/Schemas/{id}': async () => ({ params: { id: 'urn:ietf:params:scim:schemas:core:2.0:User' } }),
 };
+
+const someNamed = async (world: World) => (await idpOf(world)).addGroup(uniqueName('Group'));
+const searchFor = (attribute: string, value: unknown) => ({
+  body: { schemas: [SEARCH_SCHEMA], filter: `${attribute} eq ${JSON.stringify(value)}`, startIndex: 1, count: 10 },
+});
 
 const person = () => {
   const userName = `${uniqueName('user')}@acme.example`;

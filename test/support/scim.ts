@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { SCIM_TOKEN } from '../../server/src/features/scim/scheme.ts';
 import { SCIM_TOKENS } from '../../server/src/features/scim/token-store.ts';
 import { SSO_PROVIDERS } from '../../server/src/features/sign-on/store.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
 import { ok, uniqueName } from './people.ts';
 import { recorded } from './rows.ts';
 import type { Answer, Service } from './service.ts';
@@ -13,6 +13,7 @@ import type { Answer, Service } from './service.ts';
 
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
+export const SEARCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
 export interface ScimClient {

@@ -6,27 +6,28 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, describe } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
-import { type App, startApp } from '../../server/src/app.ts';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { SCIM } from '../../server/src/features/scim/schemas.ts';
+import { FORWARD_STATUS } from '../../server/src/kernel/auth/region-gate.ts';
+import type { ErrorCode } from '../../server/src/kernel/base/errors.ts';
+import { CofferError } from '../../server/src/kernel/base/errors.ts';
 import type { Argon2Cost } from '../../server/src/kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
-import { createLogger } from '../../server/src/kernel/observability/log.ts';
-import { type LogLevel, loadConfig } from '../../server/src/kernel/platform/config.ts';
-import type { ErrorCode } from '../../server/src/kernel/platform/errors.ts';
-import { CofferError } from '../../server/src/kernel/platform/errors.ts';
-import { PENDING_STATUS, PendingApproval } from '../../server/src/kernel/request/approval.ts';
+import { PENDING_STATUS, PendingApproval } from '../../server/src/kernel/endpoint/approval.ts';
 import {
   type EndpointDeclaration,
   EVENT_STREAM,
   errorCodes,
   NONE,
   NOT_MODIFIED_STATUS,
-} from '../../server/src/kernel/request/declaration.ts';
-import { FORWARD_STATUS } from '../../server/src/kernel/request/region-gate.ts';
-import { formatAt, statusIn } from '../../server/src/kernel/request/wire-format.ts';
+} from '../../server/src/kernel/endpoint/declaration.ts';
+import { createLogger } from '../../server/src/kernel/observability/log.ts';
+import type { LogLevel } from '../../server/src/kernel/observability/log-levels.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
+import { formatAt, statusIn } from '../../server/src/kernel/wire/wire-format.ts';
+import { loadConfig } from '../../server/src/settings/config.ts';
+import { type App, startApp } from '../../server/src/start/app.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { copyMigratedFile } from './migrated-file.ts';
 import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
 import { wasEditedPastTheLog } from './rows.ts';
@@ -44,8 +45,8 @@ export function onBothDatabases(name: string, tests: (database: DatabaseKind) =>
 }
 
 /**
- * For what takes long: both databases in a suite of its own, and SQLite alone elsewhere. These are the console and the command line, which call only
- * what is tested on both, and the walks over every endpoint.
+ * For tests that take long, and for rules that do not differ by database: both databases in a suite of its own, and SQLite alone elsewhere. Tests of
+ * stores, plans, lists, concurrency, nodes and attacks run on both everywhere.
  */
 export function onBothInSuite(name: string, tests: (database: DatabaseKind) => void): void {
   const isWhole = process.env['COFFER_TEST_BOTH'] === '1';
@@ -63,6 +64,7 @@ export class TestClock implements TimeSources {
   #heldAt: number | null = null;
   #wrongBy = { node: 0, database: 0 };
   #advancedTo = 0;
+  #suspendedMs = 0;
 
   now(): number {
     return this.elapsed() + this.#wrongBy.node;
@@ -70,6 +72,15 @@ export class TestClock implements TimeSources {
 
   elapsed(): number {
     return this.#heldAt ?? Date.now() + this.#offset;
+  }
+
+  uptime(): number {
+    return this.elapsed() + this.#suspendedMs;
+  }
+
+  /** As if the machine had been suspended for so long: the monotonic clock has not counted it. */
+  suspend(ms: number): void {
+    this.#suspendedMs += ms;
   }
 
   async ofDatabase(database: Database): Promise<number | null> {
@@ -115,6 +126,8 @@ export interface CallOptions {
   token?: string | null;
   body?: unknown;
   headers?: Record<string, string>;
+  /** After which the caller gives up; without it the caller waits. */
+  timeoutMs?: number;
 }
 
 export interface Answer {
@@ -128,7 +141,7 @@ export interface Answer {
 export interface Service {
   app: App;
   url: string;
-  /** Where client certificates are taken, with a certificate that `ca.pem` in the data folder vouches for. */
+  /** Where client certificates are accepted, with a certificate that `ca.pem` in the data folder vouches for. */
   tlsUrl: string;
   clock: TestClock;
   adminToken: string;
@@ -167,6 +180,8 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
     CV_DATA_DIR: dataDir,
     // Most tests need no console, and building one for each would take longer than they do.
     CV_CONSOLE: 'off',
+    // What methods and federations of tests expect, unless the test is about the audience.
+    CV_AUDIENCES: 'coffer',
     ...(databaseUrl !== undefined && { CV_DATABASE_URL: databaseUrl }),
     ...options.env,
   });
@@ -207,12 +222,13 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
 const agent = new Agent({ keepAlive: true });
 
 export async function call(baseUrl: string, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  const { token, body, headers } = options;
+  const { token, body, headers, timeoutMs } = options;
   const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = httpRequest(new URL(`${baseUrl}${path}`), {
       method,
       agent,
+      ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
       headers: {
         ...(token != null && { authorization: `Bearer ${token}` }),
         ...(sent !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
@@ -280,8 +296,8 @@ function checkAgainstDeclaration(method: string, path: string, answer: Answer): 
   );
 }
 
-/** What is answered before it is known who asks, or whether all they must show is there. */
-const BEFORE_KNOWN: readonly number[] = [400, 401, 413, 429, 431, 500, 503, 508];
+/** Statuses of refusals before the caller is identified. */
+const BEFORE_KNOWN: readonly number[] = [400, 401, 413, 421, 429, 431, 500, 503, 508];
 const NOT_PROVEN: readonly ErrorCode[] = [
   'REGION_FENCED',
   'CERTIFICATE_REQUIRED',

@@ -2,7 +2,7 @@ import { deleteProvider } from '../../server/src/features/sign-on/store.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { ok, uniqueName } from './people.ts';
 import { recorded } from './rows.ts';
-import { ISSUER, insertProvider } from './scim.ts';
+import { insertProvider } from './scim.ts';
 import { startDevice } from './sign-on.ts';
 
 /** Fewer than a tenant may have, so that there is room for those that a test adds. */
@@ -12,7 +12,9 @@ const LEFT_MAX = 4;
 export const SIGN_ON_INPUTS: Record<string, MakeInput> = {
   'POST /auth/sso/providers': async (world) => {
     await someProvider(world);
-    return { body: { name: uniqueName('idp'), issuer: ISSUER, client_id: uniqueName('client'), enabled: false } };
+    return {
+      body: { name: uniqueName('idp'), issuer: 'https://idp.example', client_id: uniqueName('client'), enabled: false },
+    };
   },
   'GET /auth/sso/providers': async (world) => {
     await someProvider(world);
@@ -38,24 +40,31 @@ export const SIGN_ON_INPUTS: Record<string, MakeInput> = {
     body: { logout_token: 'a.b.c' },
   }),
   'POST /auth/links': async () => ({ body: { provider: 'idp' } }),
-  'POST /auth/links/confirm': async () => ({ body: { code: 'c', state: 's', redirect_uri: 'r' } }),
+  'POST /auth/links/confirm': async () => ({ body: { code: 'c', state: 's', redirect_uri: 'r', flow_key: 'k' } }),
   'DELETE /auth/links/{provider}': async (world) => ({
     params: { provider: (await someProvider(world)).params.name },
   }),
-  'POST /auth/sso/session': async () => ({ body: { code: 'c', state: 's', redirect_uri: 'r' } }),
+  'POST /auth/sso/session': async () => ({ body: { code: 'c', state: 's', redirect_uri: 'r', flow_key: 'k' } }),
   'GET /auth/sso/callback/{tenant_id}/{provider}': async () => ({
     params: { tenant_id: 't', provider: 'idp' },
     query: { code: 'c', state: 's' },
   }),
   'POST /auth/sso/callback/{tenant_id}/{provider}': async () => ({
     params: { tenant_id: 't', provider: 'idp' },
-    body: { code: 'c', state: 's' },
+    body: { code: 'c', state: 's', user_code: 'BCDF-GHJK' },
   }),
   'POST /auth/device': async () => ({ body: { client: 'cli', provider: 'idp', tenant: 'acme' } }),
   'POST /auth/device/token': async ({ service }) => ({
     body: { device_code: (await startDevice(service)).device_code },
   }),
-  'POST /auth/device/approve': async ({ service }) => ({ body: { user_code: (await startDevice(service)).user_code } }),
+  'POST /auth/device/approve': async ({ service }) => {
+    const { user_code } = await startDevice(service);
+    // The caller's sign-in must be newer than the code.
+    await service.app.kernel.database.transaction((tx) =>
+      tx.updateTable('device_codes').set({ created_at: 0 }).execute(),
+    );
+    return { body: { user_code } };
+  },
 };
 
 /** Straight into the database, since a second admin would have to approve each. */

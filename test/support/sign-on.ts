@@ -64,6 +64,9 @@ export interface Begun {
   authorizationUrl: string;
 }
 
+/** The code that the person reads from their command line, by the cookie of the sign-in. */
+const codes = new Map<string, string>();
+
 export async function begin(
   service: Service,
   provider: string,
@@ -74,11 +77,12 @@ export async function begin(
   const answer = await sendForm(service, `/auth/sso/${provider}`, fields);
   assert.equal(answer.status, 200, answer.text);
   const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';');
+  codes.set(cookie, device.user_code);
   const [, address = ''] = /<a href="([^"]+)"/.exec(answer.text) ?? [];
   return { answer, cookie, authorizationUrl: unescaped(address) };
 }
 
-/** The provider sends the browser to `callbackUrl`; the person confirms. */
+/** The provider sends the browser to `callbackUrl`; the person types the code once more. */
 export async function finish(service: Service, callbackUrl: string, cookie: string): Promise<Answer> {
   const { pathname, search } = new URL(callbackUrl);
   const shown = await service.call('GET', `${pathname}${search}`, {
@@ -87,5 +91,15 @@ export async function finish(service: Service, callbackUrl: string, cookie: stri
   });
   if (shown.status !== 200) return shown;
   const [, action = ''] = /<form method="post" action="([^"]+)">/.exec(shown.text) ?? [];
-  return sendForm(service, unescaped(action), hiddenFields(shown.text), { cookie });
+  return confirm(service, unescaped(action), hiddenFields(shown.text), cookie);
+}
+
+/** The last form of a sign-in for a command line, with the code that was typed into the first one. */
+export function confirm(
+  service: Service,
+  path: string,
+  fields: Record<string, string>,
+  cookie: string,
+): Promise<Answer> {
+  return sendForm(service, path, { ...fields, user_code: codes.get(cookie) ?? 'NONE-NONE' }, { cookie });
 }

@@ -19,7 +19,7 @@ export class StsServer {
   readonly host: string;
   readonly close: () => void;
   readonly accounts: StsAccount[] = [];
-  readonly asked: { url: string; headers: IncomingMessage['headers'] }[] = [];
+  readonly requests: { url: string; headers: IncomingMessage['headers'] }[] = [];
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | null = null;
 
   private constructor(port: number, close: () => void) {
@@ -40,7 +40,7 @@ export class StsServer {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    this.asked.push({ url: request.url ?? '', headers: request.headers });
+    this.requests.push({ url: request.url ?? '', headers: request.headers });
     if (this.instead !== null) {
       this.instead(request, response);
       return;

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
-import type { App } from '../../server/src/app.ts';
+import { type IdPrefix, newId } from '../../server/src/kernel/base/ids.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
-import { type IdPrefix, newId } from '../../server/src/kernel/platform/ids.ts';
+import type { App } from '../../server/src/start/app.ts';
 import type { Input } from './endpoint-inputs.ts';
 import type { Service } from './service.ts';
 
 type Row = Record<string, unknown>;
 export type TenantRows = ReadonlyMap<string, readonly Row[]>;
 
-/** What the service writes about its own work, whoever asked and whatever came of it. */
+/** What the service writes about its own work, for any caller and with any outcome. */
 const OWN_ACCOUNT = [
   'audit_segments',
   'audit_heads',
@@ -87,7 +87,7 @@ function rowText(row: Row): string {
   return text;
 }
 
-/** An id, name, path, number or address by which something of a tenant can be asked for. */
+/** An id, name, path, number or address by which something of a tenant can be requested. */
 export interface Identifier {
   text: string;
   /** Two of a kind can stand in each other's place. */
@@ -96,10 +96,10 @@ export interface Identifier {
 
 const IDENTIFYING = /(?:_id|_no)$|^(?:name|path|email|serial)$/;
 /** What people call their tokens, and what the service calls its counters. */
-const NOT_IDENTIFYING = ['tokens.name', 'users.name', 'counters.name', 'keys.wrapped_by'];
+const NOT_IDENTIFYING = ['tokens.name', 'users.name', 'counters.name', 'keys.wrapping_key'];
 const ID_FORM = /^([a-z]+)_[0-9a-z]{26}$/;
 
-/** All by which a tenant's things can be asked for, read from its rows. */
+/** All by which a tenant's things can be requested, read from its rows. */
 export class Identifiers {
   readonly #byText = new Map<string, Identifier>();
 
@@ -126,8 +126,8 @@ export class Identifiers {
 
   /** Those that stand in a text. Only long ones: a short one may stand anywhere by chance. */
   within(text: string, except: readonly string[] = []): string[] {
-    const words = new Set(text.split(/[^A-Za-z0-9._@/=+-]+/));
-    return [...words].filter((word) => word.length >= 10 && this.#byText.has(word) && !except.includes(word));
+    const pieces = new Set(text.split(/[^A-Za-z0-9._@/=+-]+/));
+    return [...pieces].filter((word) => word.length >= 10 && this.#byText.has(word) && !except.includes(word));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { webcrypto } from 'node:crypto';
 import * as x509 from '../../server/src/features/certificates/x509.ts';
-import { type PeerCertificate, peerCertificate } from '../../server/src/kernel/http/peer-certificate.ts';
-import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { type PeerCertificate, peerCertificate } from '../../server/src/kernel/auth/peer-certificate.ts';
+import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 
 /** What a certificate may say; everything that is wrong on purpose is wrong here. */
 export interface TestCertificateFacts {

@@ -15,8 +15,8 @@ export class TokenReviewServer {
   readonly url: string;
   readonly caPem = TEST_CA;
   readonly close: () => void;
-  /** What it was asked, by bearer and token. */
-  readonly asked: { bearer: string; token: string; audiences: unknown }[] = [];
+  /** The requests, by bearer and token. */
+  readonly requests: { bearer: string; token: string; audiences: unknown }[] = [];
   /** Changes what it says. */
   alter: ((status: Status) => Status) | null = null;
   /** Answers instead. */
@@ -62,8 +62,8 @@ export class TokenReviewServer {
   async #review(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
     const bearer = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     const { spec } = JSON.parse(body) as { spec: { token: string; audiences: string[] } };
-    this.asked.push({ bearer, token: spec.token, audiences: spec.audiences });
-    // Whoever asks must show a token for the API server itself.
+    this.requests.push({ bearer, token: spec.token, audiences: spec.audiences });
+    // A requester must show a token for the API server itself.
     if ((await this.#verified(bearer, [this.url])) === null) {
       json(response, { kind: 'Status', code: 401 }, 401);
       return;

@@ -139,7 +139,7 @@ export async function startNodeBeside(service: Service, databaseUrl: string): Pr
   return startService('postgres', { dataDir, databaseUrl });
 }
 
-/** Asks while a change is made and not yet committed, so that what is asked for has to wait for it. */
+/** Sends a request while a change is made and not yet committed, so that the request has to wait for it. */
 export async function whileHeld(
   service: Service,
   change: (tx: Tx) => Promise<unknown>,
@@ -152,8 +152,8 @@ export async function whileHeld(
     await over.promise;
   });
   await held.promise;
-  const asked = await untilBlocked(service, ask);
+  const blocked = await untilBlocked(service, ask);
   over.resolve();
   await holding;
-  return asked();
+  return blocked();
 }

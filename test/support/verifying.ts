@@ -23,7 +23,7 @@ export class Verifying {
     return new KeySets(this.http, { now: () => this.now });
   }
 
-  forgetKeys(): void {
+  clearKeys(): void {
     this.keySets = this.#newKeySets();
   }
 

@@ -2,8 +2,8 @@ import { startAt } from '../../server/src/features/exporters/service.ts';
 import { deleteExporter, insertExporter } from '../../server/src/features/exporters/store.ts';
 import { newDelivery } from '../../server/src/features/webhooks/emission.ts';
 import { deleteWebhook, insertDeliveries } from '../../server/src/features/webhooks/store.ts';
-import { timestamp } from '../../server/src/kernel/platform/clock.ts';
-import { newId } from '../../server/src/kernel/platform/ids.ts';
+import { timestamp } from '../../server/src/kernel/base/clock.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { ok, uniqueName } from './people.ts';
 import { recorded } from './rows.ts';
@@ -27,7 +27,7 @@ export const WATCH_INPUTS: Record<string, MakeInput> = {
   'POST /v1/audit/exporters/{exporter_id}/test': someExporter,
   'POST /v1/audit/exporters/{exporter_id}/replay': async (world) => ({
     ...(await someExporter(world)),
-    body: { from: timestamp(world.service.clock.now()) },
+    body: { from: BEFORE_EVERY_ENTRY },
   }),
   'POST /webhooks': async () => ({ body: webhook() }),
   'GET /webhooks': async (world) => {
@@ -55,7 +55,9 @@ export const WATCH_INPUTS: Record<string, MakeInput> = {
   },
 };
 
-/** A host that the guard refuses without asking anybody. */
+/** A replay from a later time is refused: the exporter has sent nothing yet. */
+const BEFORE_EVERY_ENTRY = timestamp(0);
+/** A port that nothing listens on. The service must be allowed to call it, or it refuses the address. */
 const ENDPOINT = 'tls://127.0.0.1:9';
 /** Of either kind, in one tenant, before the oldest are deleted: plans limit how many there may be. */
 const LEFT_MAX = 12;

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { type Emitted, emit } from '../../server/src/features/webhooks/index.ts';
-import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+import { SECOND_MS } from '../../server/src/kernel/base/clock.ts';
 import { ok, type Tenant } from './people.ts';
 import type { Answer, Service } from './service.ts';
 import type { Received, Receiver } from './siem-receivers.ts';

@@ -16,7 +16,7 @@ export async function spawnWorkers(options: ProcessOptions = {}): Promise<Servic
   const databaseUrl = options.databaseUrl ?? (await newPostgresDatabase());
   const env = { CV_WORKERS: String(WORKERS), ...options.env };
   const service = await spawnService({ ...options, databaseUrl, env });
-  await until('all workers are ready', () => workerPids(service).size === WORKERS);
+  await until('all workers are ready', () => workerPids(service).size === Number(env.CV_WORKERS));
   return { ...service, databaseUrl };
 }
 

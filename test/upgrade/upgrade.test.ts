@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as OTPAuth from 'otpauth';
-import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
-import { StartError } from '../../server/src/kernel/storage/data-folder.ts';
+import { SECOND_MS } from '../../server/src/kernel/base/clock.ts';
+import { StartError } from '../../server/src/kernel/base/data-folder.ts';
 import { listMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
 import type { Expected, Told } from '../fixtures/fill.ts';
 import { expectedOf, type Left, RELEASES, startOn, unpack } from '../fixtures/unpack.ts';
@@ -22,19 +22,19 @@ const LEFT: Left[] = ['sqlite', 'sqlite-killed', 'postgres'];
 const FIRST_SCHEMA = 3;
 
 /** Everything that was told is told still; there may be more. */
-function assertKept(now: unknown, then: unknown, where: string): void {
+function assertPreserved(now: unknown, then: unknown, where: string): void {
   if (typeof then !== 'object' || then === null) {
     assert.deepEqual(now, then, where);
     return;
   }
   if (Array.isArray(then)) {
     assert.ok(Array.isArray(now) && now.length === then.length, `${where}: ${JSON.stringify(now)}`);
-    for (const [i, one] of then.entries()) assertKept(now[i], one, `${where}/${i}`);
+    for (const [i, one] of then.entries()) assertPreserved(now[i], one, `${where}/${i}`);
     return;
   }
   for (const [name, value] of Object.entries(then)) {
-    // When a token was used last is told of the last use.
-    if (name !== 'last_used_at') assertKept((now as Record<string, unknown>)?.[name], value, `${where}/${name}`);
+    // The last use of a token follows from the last request.
+    if (name !== 'last_used_at') assertPreserved((now as Record<string, unknown>)?.[name], value, `${where}/${name}`);
   }
 }
 
@@ -49,11 +49,11 @@ async function assertTold(service: Service, expected: Expected, told: Told): Pro
   });
   const where = `${method} ${path} as ${as}`;
   assert.equal(now.status, status, `${where}: ${now.text}`);
-  // Words for people may get better; what programs decide by stays.
+  // Messages for people may change; what programs decide by stays.
   if (status >= 400) assert.equal(now.body.error.code, (answer as { error: { code: string } }).error.code, where);
   // An authority that was made before 0.5 has a successor, and stays beside it.
   else if (/^\/pki\/.*\/ca\.pem$/.test(path)) assert.ok(now.text.endsWith(String(answer)), where);
-  else assertKept(typeof answer === 'string' ? now.text : (now.body ?? JSON.parse(now.text)), answer, where);
+  else assertPreserved(typeof answer === 'string' ? now.text : (now.body ?? JSON.parse(now.text)), answer, where);
 }
 
 for (const release of RELEASES) {
@@ -79,7 +79,8 @@ for (const release of RELEASES) {
           await assertChainValid(service.url, tokenOf(as));
           const now = await auditOf(service, '', tokenOf(as));
           assert.ok(entries.length > 5);
-          for (const [i, entry] of now.slice(-entries.length).entries()) assertKept(entry, entries[i], `entry ${i}`);
+          for (const [i, entry] of now.slice(-entries.length).entries())
+            assertPreserved(entry, entries[i], `entry ${i}`);
         }
       });
 

@@ -13,7 +13,7 @@ import { addPerson, invalid, ok, refused, uniqueName } from '../support/people.t
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addPolicy, addSecret, addVault, auditOf, pathsIn, secretUrl } from '../support/vaults.ts';
 
-/** Whoever runs the service is the adversary here: every answer may be another one than what was asked for. */
+/** The operator of the service is the adversary here: every response may be another one than the requested one. */
 
 const SECRET = { key: new Uint8Array(randomBytes(32)) };
 /** As the releases up to 0.4 sealed with the key of the published vectors: bound to nothing. */
@@ -161,8 +161,8 @@ onBothDatabases('a service that lies to zero-knowledge clients', (database) => {
     const value = await client.seal('y', { vault, path: 'there', version: 2 });
     for (const body of [{ to_path: 'there', value }, { to_path: 'there' }, { to_path: 'there', value: 'plain' }]) {
       for (const verb of ['move', 'copy']) {
-        const asked = send('POST', secretUrl(vault, path, verb), body, person.token);
-        await refused(asked, 403, 'INSUFFICIENT_PRIVILEGE');
+        const sending = send('POST', secretUrl(vault, path, verb), body, person.token);
+        await refused(sending, 403, 'INSUFFICIENT_PRIVILEGE');
       }
     }
     assert.equal(await opened(path), 'x');

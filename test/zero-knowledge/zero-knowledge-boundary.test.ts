@@ -6,7 +6,7 @@ import {
   sealZeroKnowledge,
   type ZeroKnowledgeLocation,
 } from '../../client/src/zero-knowledge-index.ts';
-import { DECLARATIONS } from '../../server/src/declarations.ts';
+import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { nameOf } from '../support/endpoint-inputs.ts';
 import { addCluster, addClusterPolicy, sync } from '../support/fleet.ts';
 import { addConnection } from '../support/machines.ts';
@@ -16,7 +16,7 @@ import { addSecret, addVault, auditOf, readValue, secretUrl } from '../support/v
 
 /**
  * Every endpoint that sees values or works in a vault, and what it does with a zero-knowledge one. `refused`: it needs plaintext.
- * `refused in part`: by what is asked, tried below. `envelope`: it takes or gives the envelope as it is. `metadata`: it sees no value.
+ * `refused in part`: depending on the input, tried below. `envelope`: it takes or gives the envelope as it is. `metadata`: it sees no value.
  * `withheld`: it says that it leaves the value out. `no vault`: what it works on is in none. An endpoint that is not here fails the test.
  */
 const BOUNDARY: Record<string, 'refused' | 'refused in part' | 'envelope' | 'metadata' | 'withheld' | 'no vault'> = {
@@ -162,7 +162,7 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
       inVault('export?prefix=none'),
     ],
     'GET /environments/{environment_id}/compose': async () => [
-      send('GET', `/environments/${await environmentWith(secretId)}/compose?format=json`),
+      send('GET', `/environments/${await environmentWith(secretId)}/compose?resolve=true&format=json`),
     ],
     'POST /clusters/{cluster_id}/policies': async () => [
       addClusterPolicy(service, await addCluster(service), { vault, prefix: 'db' }),
@@ -270,8 +270,8 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
       service.call(method, path, { token, ...(body !== undefined && { body }) });
     const name = await addVault(service, { is_zero_knowledge: true, environment: 'production' }, token);
     await addSecret(service, name, 'a', { value: await seal(), environment: 'production' }, token);
-    const asked = there('DELETE', `/v1/vaults/${name}`);
-    const { approval_id } = await ok(asked, 202);
+    const requested = there('DELETE', `/v1/vaults/${name}`);
+    const { approval_id } = await ok(requested, 202);
     await refused(there('PATCH', `/v1/vaults/${name}`, { is_zero_knowledge: false }), 409, 'ZK_FLAG_IMMUTABLE');
     assert.equal((await ok(approve(service, approval_id, token))).status, 'completed');
     assert.equal((await ok(there('POST', `/v1/vaults/${name}/restore`))).is_zero_knowledge, true);

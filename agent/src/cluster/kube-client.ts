@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Answer, HttpClient } from '../http-client.ts';
 import type { OperatorSettings } from '../settings.ts';
 
-/** The API server answered, and it was no success. Its own text is not kept: it may quote what was sent. */
+/** The API server answered, and it was no success. Its text is dropped: it may quote what was sent. */
 export class KubeError extends Error {
   readonly status: number;
   readonly reason: string;
@@ -99,7 +99,7 @@ export class KubeClient {
     return this.#send<T>('PUT', path, signal, { type: 'application/json', value: object });
   }
 
-  /** Deletes the object that was looked at, and no newer one of the same name. */
+  /** Deletes the object that was read, and no newer one of the same name. */
   async remove(path: string, { uid, resourceVersion }: ObjectMeta, signal: AbortSignal): Promise<void> {
     if (uid === undefined || resourceVersion === undefined) throw new KubeError(200, 'NoIdentity');
     const value = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };

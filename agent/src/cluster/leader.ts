@@ -50,9 +50,9 @@ export class LeaderElection {
 
   /** Takes or renews the Lease if it can. Failing to reach the API server throws, after giving up what is too old. */
   async tick(signal: AbortSignal): Promise<boolean> {
-    const askedAtMs = this.#elapsedMs();
+    const requestedAtMs = this.#elapsedMs();
     try {
-      if (await this.#tryHold(signal)) this.#lead(askedAtMs);
+      if (await this.#tryHold(signal)) this.#lead(requestedAtMs);
       else this.#resign();
     } catch (error) {
       if (!this.isLeader) this.#resign();
@@ -113,9 +113,9 @@ export class LeaderElection {
     };
   }
 
-  #lead(askedAtMs: number): void {
+  #lead(requestedAtMs: number): void {
     if (this.#leading.signal.aborted) this.#leading = new AbortController();
-    this.#renewedAtMs = askedAtMs;
+    this.#renewedAtMs = requestedAtMs;
   }
 
   #resign(): void {

@@ -15,7 +15,7 @@ export interface AuthorizedKeys {
 const BLANKS = /^[ \t]*/;
 const LINE_END = 0x0a;
 
-/** Reads the lines as sshd does (OpenSSH, auth2-pubkeyfile.c): at most `max` keys, and the rest is not looked at. */
+/** Reads the lines as sshd does (OpenSSH, auth2-pubkeyfile.c): at most `max` keys, and the rest is not read. */
 export function parseAuthorizedKeys(content: Buffer, now: Date, max: number): AuthorizedKeys & { isCut: boolean } {
   const keys: AuthorizedKey[] = [];
   let refusedLines = 0;

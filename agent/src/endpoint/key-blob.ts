@@ -47,7 +47,7 @@ export function parsePublicKey(name: string, base64: string): PublicKey | null {
 }
 
 export function fingerprintOf(blob: Uint8Array): string {
-  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace('=', '')}`;
 }
 
 /** Padding is required and unused bits must be zero, as in OpenSSH's b64_pton. */

@@ -1,4 +1,4 @@
-/** What the options of a line mean for whoever holds the key. */
+/** What the options of a line mean for the holder of the key. */
 export type KeyFlag = 'cert_authority' | 'expired' | 'forced_command' | 'from' | 'principals' | 'restrict';
 
 const SWITCHES = [

@@ -139,7 +139,7 @@ export class RootFolder {
     return { path: this.#real(done), passed };
   }
 
-  /** A folder on the way, such as /etc, may be hidden by the permission model although the file in it is not: then it is taken as it is. */
+  /** A folder on the way, such as /etc, may be hidden by the permission model although the file in it is not: then it is used as it is. */
   #stats(path: string, isFolder: boolean): Stats | null {
     try {
       return lstatSync(path);
@@ -155,7 +155,7 @@ export class RootFolder {
 
   #open({ path, passed }: Resolved, bytesMax: number, accept: (file: Stats) => void): FileContent {
     const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
-    // Some devices do something when they are opened, so none is; what is opened is looked at again.
+    // Some devices do something when they are opened, so none is; what is opened is checked again.
     if (!passed.at(-1)?.isFile()) throw new UnreadError('not_a_file');
     const file = orUnread(() => openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
     try {

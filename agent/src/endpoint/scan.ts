@@ -65,7 +65,7 @@ const FLAG_OF: Readonly<Record<Exclude<Unread, 'absent'>, string>> = {
   out_of_reach: 'keys_not_readable_by_account',
 };
 
-/** Looks at a host without changing anything. */
+/** Reads the state of a host without changing anything. */
 export function scanHost(options: { root: string; clusterId: string; now: Date }): Scan {
   const root = new RootFolder(options.root);
   const passwd = root.read('/etc/passwd', PASSWD_BYTES_MAX);
@@ -217,7 +217,7 @@ function readSshdConfig(root: RootFolder): SshdConfig {
 /** Whether accounts come from somewhere else too, such as LDAP. */
 function hasOtherSources(root: RootFolder): boolean {
   const text = optional(root, '/etc/nsswitch.conf', CONFIG_BYTES_MAX).toString('utf8');
-  const sources = /^[ \t]*passwd[ \t]*:([^\n#]*)/m.exec(text)?.[1]?.replace(/\[[^\]]*\]/g, ' ') ?? '';
+  const sources = /^[ \t]*passwd[ \t]*:([^\n#]*)/m.exec(text)?.[1]?.replace(/\[[^[\]]*\]/g, ' ') ?? '';
   return sources.split(/\s+/).some((source) => source !== '' && !LOCAL_SOURCES.has(source));
 }
 

@@ -67,7 +67,7 @@ export class SshdConfig {
   ): void {
     let block = outer;
     for (const text of content.toString('utf8').split('\n')) {
-      const [keyword = '', ...values] = wordsOf(text);
+      const [keyword = '', ...values] = splitArguments(text);
       if (keyword === '' || this.#lines.length >= LINES_MAX) continue;
       if (keyword === 'match') {
         const matches = this.#match(values);
@@ -83,7 +83,7 @@ export class SshdConfig {
   /** Only `all` and `User` can be decided without a connection; a block with another condition is left out and reported. */
   #match(values: readonly string[]): (username: string) => boolean {
     // An equals sign may stand between a condition and its value.
-    const conditions = values.join(' ').split(/ *= *| +/);
+    const conditions = values.join(' ').replaceAll('=', ' ').split(/ +/);
     if (conditions.length === 1 && conditions[0]?.toLowerCase() === 'all') return always;
     const [kind = '', patterns = '', ...more] = conditions;
     if (kind.toLowerCase() === 'user' && more.length === 0) return (name) => matchesList(name, patterns.split(','));
@@ -111,16 +111,16 @@ export function expandKeysFile(file: string, account: { username: string; uid: n
 }
 
 /** The keyword in lower case and its values. A `#` begins a comment, and quotes hold blanks together. */
-function wordsOf(text: string): string[] {
+function splitArguments(text: string): string[] {
   const line = text.trim();
   const [, keyword = '', rest = ''] = /^([A-Za-z0-9]+)(?:[ \t]*=[ \t]*|[ \t]+)([\s\S]*)$/.exec(line) ?? [];
   if (keyword === '') return [];
-  const words: string[] = [];
+  const arguments_: string[] = [];
   for (const [word] of rest.matchAll(/"[^"]*"|[^ \t"]+/g)) {
     if (word.startsWith('#')) break;
-    words.push(word.startsWith('"') ? word.slice(1, -1) : word);
+    arguments_.push(word.startsWith('"') ? word.slice(1, -1) : word);
   }
-  return [keyword.toLowerCase(), ...words];
+  return [keyword.toLowerCase(), ...arguments_];
 }
 
 /** OpenSSH's match_pattern_list: a pattern with `!` that matches refuses, whatever else matches. */

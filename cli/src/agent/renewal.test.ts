@@ -37,7 +37,17 @@ onBothDatabases('the certificate of an agent', (database) => {
     writeFileSync(file('app.tpl'), `password={{ coffer://${vault}/db/password }}\n`);
 
     const command = 'echo "$PASSWORD" >> started; while :; do sleep 0.1; done';
-    const options = ['--vault', vault, '--prefix', 'db', '--interval', '0.2', '--template', 'app.tpl:app.conf'];
+    const options = [
+      '--vault',
+      vault,
+      '--prefix',
+      'db',
+      '--all',
+      '--interval',
+      '0.2',
+      '--template',
+      'app.tpl:app.conf',
+    ];
     const agent = spawn(process.execPath, [MAIN, 'agent', 'run', ...options, '--', 'sh', '-c', command], {
       cwd: folder,
       env: {

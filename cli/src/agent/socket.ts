@@ -62,11 +62,11 @@ async function answer(
     if (request.headers[SOCKET_HEADER] !== '1')
       return refuse(response, 403, 'INSUFFICIENT_PRIVILEGE', `Send the header ${SOCKET_HEADER}: 1.`);
     const url = new URL(request.url ?? '/', 'http://agent');
-    const asked = `${request.method} ${url.pathname}`;
-    const passed = PASSED.find(({ form }) => form.test(asked));
+    const requested = `${request.method} ${url.pathname}`;
+    const passed = PASSED.find(({ form }) => form.test(requested));
     if (passed === undefined)
       return refuse(response, 403, 'INSUFFICIENT_PRIVILEGE', 'The agent passes on reading and encryption only.');
-    const groups = passed.form.exec(asked)?.groups ?? {};
+    const groups = passed.form.exec(requested)?.groups ?? {};
     const path = Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]));
     const query = Object.fromEntries(
       [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name)]),

@@ -3,10 +3,16 @@ import { Agent, type OnChange } from '../agent/agent.ts';
 import { parseTemplate } from '../agent/rendering.ts';
 import { serveSocket } from '../agent/socket.ts';
 import { CommandError } from '../failure.ts';
-import { addGlobalOptions, type GlobalOptions } from '../global-options.ts';
+import { addGlobalOptionsAgain, type GlobalOptions } from '../global-options.ts';
 import { collectWhole, positive } from '../options.ts';
 import { note } from '../output.ts';
-import { addSelectionOptions, refuseCertificateAlone, type SelectionOptions, selectionOf } from '../selection.ts';
+import {
+  addAllOption,
+  addSelectionOptions,
+  refuseCertificateAlone,
+  type SelectionOptions,
+  selectionOf,
+} from '../selection.ts';
 import { clientOf, env, PROFILE, settingsOf } from '../settings.ts';
 
 export function register(program: Command): void {
@@ -15,7 +21,7 @@ export function register(program: Command): void {
   const run = agent
     .command('run [command] [args...]')
     .description('Render templates, run a command with secrets, and follow their changes');
-  addGlobalOptions(addSelectionOptions(run))
+  addGlobalOptionsAgain(addAllOption(addSelectionOptions(run)))
     .option(
       '--template <source:target:mode>',
       'write a file from a template with references, mode 600 unless given; several times',
@@ -45,7 +51,7 @@ export function register(program: Command): void {
       `
 It logs in as a machine, by what the environment has: COFFER_URL with COFFER_CLIENT_ID and COFFER_CLIENT_SECRET_FILE (and
 COFFER_CERT_FILE, COFFER_KEY_FILE), COFFER_TOKEN_FILE, COFFER_WORKLOAD_METHOD with COFFER_WORKLOAD_TOKEN_FILE, or COFFER_CONNECTION with COFFER_ID_TOKEN_FILE. Tokens and certificates are renewed at two
-thirds of their life. Secrets reach the command's environment if --vault, --env or the project names some. It ends with the exit code of the command.
+thirds of their life. Secrets reach the command's environment if --vault, --env or the project names some, of a vault those that --only or the project names. It ends with the exit code of the command.
 
   coffer agent run --template nginx.conf.tpl:/etc/nginx/nginx.conf --reload 'nginx -s reload'
   coffer agent run --env payments-eu -- ./server`,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Schemas } from '../../../client/src/index.ts';
+import { collected, type Schemas } from '../../../client/src/index.ts';
 import { CommandError } from '../failure.ts';
 import { ago, green, note, print, printJson, printTable, red } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -38,11 +38,10 @@ interface Decision {
 async function list(isAll: boolean, command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
   const approvals = (
-    await Array.fromAsync(
+    await collected(
       coffer.pages('GET /approvals', { query: { limit: 1000, ...(!isAll && { status: 'pending' as const }) } }),
-      (page) => page.approvals,
     )
-  ).flat();
+  ).flatMap((page) => page.approvals);
   if (wantsJson(command)) return printJson(approvals);
   printTable(
     approvals,

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { collected } from '../../../client/src/index.ts';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
+import { nameFields } from '../named-fields.ts';
 import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
@@ -13,12 +15,12 @@ export function register(program: Command): void {
     .command('list', { isDefault: true })
     .description('List the connections')
     .action((_, command: Command) => list(command));
-  connections
-    .command('create <name>')
+  nameFields(connections.command('create <name>'), { allowed_paths: '--path', ip_allowlist: '--ip', scopes: '--scope' })
     .description('Create a connection: a client id and secret, and a certificate, for one machine')
     .option('--vault <name>', 'the vault it may use (COFFER_VAULT, or that of the project)')
     .option('--path <paths>', 'only these paths, with commas between them; db/* is allowed', collect)
     .option('--ip <ranges>', 'only from these addresses', collect)
+    .option('--scope <scopes>', 'only for this, such as eso:read', collect)
     .option('--mtls', 'it must show its certificate')
     .option('--out <folder>', 'write the credentials into files there that only you can read, instead of printing them')
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command))
@@ -37,6 +39,7 @@ interface CreateOptions {
   vault?: string;
   path?: string[];
   ip?: string[];
+  scope?: string[];
   mtls?: boolean;
   out?: string;
 }
@@ -44,11 +47,8 @@ interface CreateOptions {
 async function list(command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
   const app_connections = (
-    await Array.fromAsync(
-      coffer.pages('GET /v1/app-connections', { query: { limit: 1000 } }),
-      (page) => page.app_connections,
-    )
-  ).flat();
+    await collected(coffer.pages('GET /v1/app-connections', { query: { limit: 1000 } }))
+  ).flatMap((page) => page.app_connections);
   if (wantsJson(command)) return printJson(app_connections);
   printTable(
     app_connections,
@@ -67,7 +67,7 @@ async function list(command: Command): Promise<void> {
 
 async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
   const settings = settingsOf(command);
-  const { path, ip, mtls, out } = options;
+  const { path, ip, scope, mtls, out } = options;
   const created = await clientOf(settings).call(
     'POST /v1/app-connections',
     {
@@ -76,6 +76,7 @@ async function create(name: string, options: CreateOptions, command: Command): P
         vault: vaultOf(settings, options.vault),
         mtls_required: mtls === true,
         ...(path !== undefined && { allowed_paths: path }),
+        ...(scope !== undefined && { scopes: scope }),
         ...(ip !== undefined && { ip_allowlist: ip }),
       },
     },

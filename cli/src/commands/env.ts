@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
-import { parseReference } from '../../../client/src/index.ts';
+import { collected, parseReference } from '../../../client/src/index.ts';
+import { action } from '../declared.ts';
 import { CommandError, EXIT } from '../failure.ts';
+import { nameFields } from '../named-fields.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { clientOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
 
@@ -25,8 +27,29 @@ export function register(program: Command): void {
     .action((name: string, options: { parent?: string; description?: string }, command: Command) =>
       create(name, options, command),
     );
-  env
-    .command('bind <environment> <variable> <path>')
+  action(env, {
+    usage: 'update <environment>',
+    summary: 'Rename or describe an environment, or let it inherit from another one',
+    route: 'PUT /environments/{environment_id}',
+    arguments: ['path/environment_id'],
+    options: [
+      { flags: '--name <name>', description: 'another name', to: 'body/name' },
+      { flags: '--description <text>', description: 'its purpose', to: 'body/description' },
+      { flags: '--parent <name>', description: 'the one it inherits from', to: 'body/parent' },
+      { flags: '--alone', description: 'it inherits from none', to: 'body/parent', value: null },
+    ],
+    says: ({ name }) => `Changed the composed environment ${name}.`,
+  });
+  action(env, {
+    usage: 'delete <environment>',
+    alias: 'rm',
+    summary: 'Delete an environment; the secrets that it has stay',
+    route: 'DELETE /environments/{environment_id}',
+    arguments: ['path/environment_id'],
+    asks: ({ environment }) => `Delete the composed environment ${environment}?`,
+    says: (_, { environment }) => `Deleted the composed environment ${environment}.`,
+  });
+  nameFields(env.command('bind <environment> <variable> <path>'), { key_name: '<variable>' })
     .description('Give a variable of an environment the value of a secret; the path may be coffer://vault/path')
     .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
     .action((name: string, variable: string, path: string, options: { vault?: string }, command: Command) =>
@@ -39,7 +62,7 @@ export function register(program: Command): void {
 }
 
 async function list(command: Command): Promise<void> {
-  const all = await Array.fromAsync(clientOf(settingsOf(command)).environments.list());
+  const all = await collected(clientOf(settingsOf(command)).environments.list());
   if (wantsJson(command)) return printJson(all);
   const names = new Map(all.map(({ id, name }) => [id, name]));
   printTable(
@@ -114,7 +137,7 @@ async function unbind(name: string, variable: string, command: Command): Promise
   const coffer = clientOf(settingsOf(command));
   const environment_id = name;
   const pages = coffer.pages('GET /environments/{environment_id}/secrets', { path: { environment_id } });
-  const bindings = (await Array.fromAsync(pages, (page) => page.secrets)).flat();
+  const bindings = (await collected(pages)).flatMap((page) => page.secrets);
   const binding = bindings.find(({ key_name }) => key_name === variable);
   if (binding === undefined) throw new CommandError(`${name} itself has no ${variable}.`, EXIT.notFound);
   const removed = await coffer.call(

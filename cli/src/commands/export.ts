@@ -6,12 +6,13 @@ import { FORMATS, type Format, formatted, githubEnvironment, githubMasks } from 
 import { note, writeValue } from '../output.ts';
 import { addSelectionOptions, readVariables, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, env, settingsOf, wantsJson } from '../settings.ts';
-import { refuseLoading } from '../variables.ts';
+import { refuseLoading, type Variables } from '../variables.ts';
 
 export function register(program: Command): void {
   addSelectionOptions(program.command('export').description('Print secrets in the form that another program reads'))
     .addOption(new Option('--format <format>', 'what to print').choices(FORMATS).default('dotenv'))
     .option('--name <name>', 'name of the Secret, for k8s', 'coffer')
+    .option('--skip-unsafe', 'leave out, and name, what the format cannot have or programs would read differently')
     .option('--out <file>', 'write into a file that only you can read')
     .action((options: ExportOptions, command: Command) => exportSecrets(options, command))
     .addHelpText(
@@ -29,6 +30,7 @@ interface ExportOptions extends SelectionOptions {
   format: Format;
   name: string;
   out?: string;
+  skipUnsafe?: boolean;
 }
 
 async function exportSecrets(options: ExportOptions, command: Command): Promise<void> {
@@ -36,9 +38,9 @@ async function exportSecrets(options: ExportOptions, command: Command): Promise<
   const selection = selectionOf(settings, options);
   const format = wantsJson(command) ? 'json' : options.format;
   const jobFile = format === 'github-actions' ? githubFile() : '';
-  const variables = await readVariables(clientOf(settings), selection, options.only);
-  // Whatever reads these has the names in its environment.
-  if (!DATA.has(format)) for (const name of variables.keys()) refuseLoading(name, options.only);
+  const all = await readVariables(clientOf(settings), selection, options.only);
+  const variables = options.skipUnsafe === true ? withoutUnsafe(all, format, options) : all;
+  refuseUnsafe(variables, format, options);
   if (format === 'github-actions') {
     const lines = githubEnvironment(variables);
     process.stdout.write(githubMasks(variables));
@@ -49,6 +51,27 @@ async function exportSecrets(options: ExportOptions, command: Command): Promise<
   if (options.out === undefined) return writeValue(text, 'As it is: --out FILE, or a pipe.');
   writePrivateFile(options.out, text);
   note(`Wrote ${variables.size} variables into ${options.out}.`);
+}
+
+/** Whatever reads other formats than data has the names in its environment. */
+function refuseUnsafe(variables: Variables, format: Format, { only, name }: ExportOptions): void {
+  if (!DATA.has(format)) for (const one of variables.keys()) refuseLoading(one, only);
+  if (format === 'github-actions') githubEnvironment(variables);
+  else formatted(variables, format, name);
+}
+
+function withoutUnsafe(variables: Variables, format: Format, options: ExportOptions): Variables {
+  const safe = new Map<string, string>();
+  for (const [name, value] of variables) {
+    try {
+      refuseUnsafe(new Map([[name, value]]), format, options);
+      safe.set(name, value);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      note(`Left out: ${error.message}`);
+    }
+  }
+  return safe;
 }
 
 function githubFile(): string {

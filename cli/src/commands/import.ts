@@ -3,7 +3,9 @@ import { CofferError } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { readStandardInput, readTextFile } from '../prompt.ts';
-import { clientOf, prefixOf, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { keepsNames } from '../selection.ts';
+import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { variableName } from '../variables.ts';
 import { refuseBoth, refuseSealed, registerSources } from './migrate.ts';
 
 export function register(program: Command): void {
@@ -14,6 +16,10 @@ export function register(program: Command): void {
     .option('--prefix <path>', 'put everything below this path')
     .option('--apply', 'write it; otherwise only say what would be written')
     .option('--dry-run', 'only say what would be written, as without --apply')
+    .option(
+      '--keep-names',
+      'do not warn of small letters: programs get the names as they are (coffer run --keep-names)',
+    )
     .option('--promote', 'allow secrets without an environment in a production vault')
     .addOption(
       new Option('--on-existing <what>', 'what to do with secrets that exist').choices(['update', 'skip', 'fail']),
@@ -33,6 +39,7 @@ interface ImportOptions {
   apply?: boolean;
   dryRun?: boolean;
   promote?: boolean;
+  keepNames?: boolean;
   onExisting?: 'update' | 'skip' | 'fail';
   format?: 'dotenv' | 'json';
 }
@@ -76,12 +83,33 @@ async function importFile(file: string, options: ImportOptions, command: Command
       'There is nothing in it.',
     );
   }
+  warnOfNames(changes, prefix, settings, options);
   for (const { line, message } of warnings) note(`Line ${line}: ${message}`);
   const said = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${prefix === '' ? vault : `${vault}/${prefix}`}`;
   note(isDryRun ? `Nothing was written. With --apply it would be: ${said}.` : `${said}.`);
 }
 
-/** Whoever may write to a vault need not be allowed to see it. */
+/** A program that looks for `lower_case` finds nothing if it gets `LOWER_CASE`. */
+function warnOfNames(
+  changes: readonly { path: string }[],
+  prefix: string,
+  settings: Settings,
+  options: ImportOptions,
+): void {
+  if (keepsNames(settings, options)) return;
+  const changed = changes
+    .map(({ path }) => [variableName(path, prefix, true), variableName(path, prefix)] as const)
+    .filter(([importedAs, name]) => importedAs !== name);
+  if (changed.length === 0) return;
+  const shown = changed.slice(0, SHOWN_MAX).map(([importedAs, name]) => `${importedAs} → ${name}`);
+  const more = changed.length > SHOWN_MAX ? ` and ${changed.length - SHOWN_MAX} more` : '';
+  note(
+    `Programs get other names: ${shown.join(', ')}${more}. To keep them: --keep-names with coffer run and export, or once for the project with coffer init.`,
+  );
+}
+const SHOWN_MAX = 10;
+
+/** A caller who may write to a vault may lack the right to see it. */
 function ofRefused(error: unknown): null {
   if (error instanceof CofferError && error.code === 'INSUFFICIENT_PRIVILEGE') return null;
   throw error;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { baseOf, CofferError } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
+import { withFreshProof } from '../fresh-session.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { type Profile, readProfiles, writeProfiles } from '../profiles.ts';
@@ -86,12 +87,17 @@ function sessionFor(login: LoginOptions, url: string, caFile: string | null): Pr
   return sessionByPassword(url, caFile, login.email);
 }
 
+/** Offers the service of the profile. A project file may be somebody else's: its address is named with the file, and never what Enter chooses. */
 async function urlFor({ url }: GlobalOptions, known: string | undefined): Promise<string> {
   const given = url ?? env('COFFER_URL');
   if (given !== undefined) return given;
-  const suggested = baseOf(findProject()?.project.url ?? known ?? DEFAULT_URL);
-  // A project file may be somebody else's, so a person looks at the address before a password goes there.
   if (!isInteractive()) throw new CommandError('Which service? Give --url, or set COFFER_URL.');
+  const suggested = baseOf(known ?? DEFAULT_URL);
+  const found = findProject();
+  const ofProject = found?.project.url === undefined ? suggested : baseOf(found.project.url);
+  if (found !== null && ofProject !== suggested) {
+    note(`${found.file} names another service: ${ofProject}. Type it if you trust that file and this address.`);
+  }
   return ask('Address of the service', suggested);
 }
 
@@ -145,9 +151,9 @@ async function sessionByDevice(url: string, caFile: string | null, { sso, tenant
 }
 
 async function approveDevice(code: string, command: Command): Promise<void> {
-  const { approved } = await clientOf(settingsOf(command)).call('POST /auth/device/approve', {
-    body: { user_code: code },
-  });
+  const { approved } = await withFreshProof(command, (coffer) =>
+    coffer.call('POST /auth/device/approve', { body: { user_code: code } }),
+  );
   if (wantsJson(command)) return printJson({ approved });
   note('Confirmed: the command line that shows this code gets a session of yours.');
 }

@@ -152,9 +152,9 @@ async function migrate(
   const needsPromotion = environment === 'production' && !isPromoting;
 
   note(`Reading ${name} …`);
-  const { secrets, notTaken } = wantedSecrets(await read(options), { keysAs: options.keys ?? 'paths', prefix });
+  const { secrets, skipped } = wantedSecrets(await read(options), { keysAs: options.keys ?? 'paths', prefix });
   const steps = await planOf(coffer, vault, secrets, options.overwrite === true);
-  const report = { source: name, vault, isJson: options.json === true, steps, notTaken };
+  const report = { source: name, vault, isJson: options.json === true, steps, skipped };
   if (options.apply !== true) {
     printReport({ ...report, applied: null, isStopped: false });
     if (needsPromotion) note(`${vault} is a production vault: --apply needs --promote.`);
@@ -165,7 +165,7 @@ async function migrate(
 
   const progress = new Progress();
   const stop = () => {
-    // Whoever asks twice does not want to wait; a repetition goes on from there too.
+    // A second signal ends at once; a repetition goes on from there too.
     if (progress.isStopped) process.exit(STOPPED);
     note('\nStopping: what is under way is finished first.');
     progress.isStopped = true;

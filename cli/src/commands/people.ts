@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
-import { type Coffer, CofferError } from '../../../client/src/index.ts';
+import { type Coffer, CofferError, collected } from '../../../client/src/index.ts';
+import { action } from '../declared.ts';
 import { CommandError, EXIT } from '../failure.ts';
+import { nameFields } from '../named-fields.ts';
 import { ago, note, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
 import { confirm, isInteractive } from '../prompt.ts';
@@ -28,14 +30,66 @@ export function register(program: Command): void {
     .description('Delete somebody’s account, by e-mail address or id: sessions and tokens end at once')
     .option('--yes', 'do not ask')
     .action((who: string, options: { yes?: boolean }, command: Command) => remove(who, options, command));
-  withVault(people.command('grant <who> [role]'))
+  nameFields(withVault(people.command('grant <who> [role]')), { user: '<who>' })
     .description('Make somebody reader (unless another role is given), writer or manager of a vault')
+    .option('--group', 'it is a group')
     .action((who: string, role: VaultRole | undefined, options: VaultOption, command: Command) =>
       grant(who, role ?? 'reader', options, command),
     );
   withVault(people.command('revoke <who>'))
     .description('Take somebody’s access to a vault away')
+    .option('--group', 'it is a group')
     .action((who: string, options: VaultOption, command: Command) => revoke(who, options, command));
+  action(people, {
+    usage: 'role <who> <role>',
+    summary: 'Make somebody member, auditor, admin or owner of the tenant',
+    route: 'PATCH /v1/users/{user_id}',
+    arguments: [{ to: 'path/user_id', translate: idOf }, 'body/role'],
+    says: ({ email, role }) => `${email} is ${role}.`,
+  });
+  for (const [name, status, summary] of [
+    ['disable', 'disabled', 'Disable somebody’s account; sessions and tokens stop at once'],
+    ['enable', 'active', 'Enable somebody’s account again'],
+  ] as const) {
+    action(people, {
+      usage: `${name} <who>`,
+      summary,
+      route: 'PATCH /v1/users/{user_id}',
+      arguments: [{ to: 'path/user_id', translate: idOf }],
+      options: [{ flags: '--status <status>', description: 'what it is set to', to: 'body/status', otherwise: status }],
+      says: (user) => `${user.email} is ${user.status}.`,
+    });
+  }
+  action(people, {
+    usage: 'member-role <who> <role>',
+    summary: 'Change the role that a person or group has in a vault: reader, writer or manager',
+    route: 'PATCH /v1/vaults/{vault}/members/{member_id}',
+    arguments: [{ to: 'path/member_id', translate: memberIdOf }, 'body/role'],
+    options: [
+      {
+        flags: '--vault <name>',
+        description: 'the vault (COFFER_VAULT, or that of the project)',
+        to: 'path/vault',
+        kind: 'vault',
+      },
+      { flags: '--group', description: 'it is a group', to: 'path/member_id', kind: 'local' },
+    ],
+    says: ({ role }, { who }) => `${who} is ${role} now.`,
+  });
+  action(people, {
+    usage: 'review',
+    summary: 'Confirm that the members of a vault are the right ones',
+    route: 'POST /v1/vaults/{vault}/members/review',
+    options: [
+      {
+        flags: '--vault <name>',
+        description: 'the vault (COFFER_VAULT, or that of the project)',
+        to: 'path/vault',
+        kind: 'vault',
+      },
+    ],
+    says: ({ vault, reviewed }) => `Reviewed the ${reviewed} members of ${vault}.`,
+  });
   withVault(people.command('members'))
     .description('Show who has access to a vault')
     .action((options: VaultOption, command: Command) => members(options, command));
@@ -45,11 +99,21 @@ type Role = 'owner' | 'admin' | 'auditor' | 'member';
 type VaultRole = 'reader' | 'writer' | 'manager';
 interface VaultOption {
   vault?: string;
+  group?: boolean;
 }
 
 async function usersOf(coffer: Coffer) {
   const pages = coffer.pages('GET /v1/users', { query: { limit: 1000 } });
-  return (await Array.fromAsync(pages, (page) => page.users)).flat();
+  return (await collected(pages)).flatMap((page) => page.users);
+}
+
+/** E-mail addresses by id; none for a caller without the right to list people. */
+export async function namesOfPeople(coffer: Coffer): Promise<Map<string, string>> {
+  const known = await usersOf(coffer).catch((error: unknown) => {
+    if (error instanceof CofferError && error.status === 403) return [];
+    throw error;
+  });
+  return new Map(known.map(({ id, email }) => [id, email]));
 }
 
 async function list(command: Command): Promise<void> {
@@ -97,18 +161,18 @@ async function grant(who: string, role: VaultRole, options: VaultOption, command
   const vault = vaultOf(settings, options.vault);
   const member = await clientOf(settings).call(
     'POST /v1/vaults/{vault}/members',
-    { path: { vault }, body: { user: who, role } },
+    { path: { vault }, body: { ...(options.group === true ? { group: who } : { user: who }), role } },
     { idempotencyKey: crypto.randomUUID() },
   );
   if (wantsJson(command)) return printJson(member);
   if (!sayIfPending(member)) note(`${who} is ${role} of ${vault}.`);
 }
 
-async function revoke(who: string, options: VaultOption, command: Command): Promise<void> {
+async function revoke(who: string, { group, ...options }: VaultOption, command: Command): Promise<void> {
   const settings = settingsOf(command);
   const vault = vaultOf(settings, options.vault);
   const coffer = clientOf(settings);
-  const { id, email } = await personOf(coffer, who);
+  const { id, email } = group === true ? { id: await groupIdOf(coffer, who), email: who } : await personOf(coffer, who);
   const removed = await coffer.call(
     'DELETE /v1/vaults/{vault}/members/{member_id}',
     { path: { vault, member_id: id } },
@@ -116,6 +180,18 @@ async function revoke(who: string, options: VaultOption, command: Command): Prom
   );
   if (wantsJson(command)) return printJson(removed);
   if (!sayIfPending(removed)) note(`${email} is no member of ${vault} any more.`);
+}
+
+async function idOf(coffer: Coffer, who: string): Promise<string> {
+  return (await personOf(coffer, who)).id;
+}
+
+async function memberIdOf(coffer: Coffer, who: string, command: Command): Promise<string> {
+  return command.opts<VaultOption>().group === true ? groupIdOf(coffer, who) : idOf(coffer, who);
+}
+
+async function groupIdOf(coffer: Coffer, group_id: string): Promise<string> {
+  return (await coffer.call('GET /v1/groups/{group_id}', { path: { group_id } })).id;
 }
 
 async function personOf(coffer: Coffer, who: string): Promise<{ id: string; email: string }> {
@@ -130,14 +206,9 @@ async function members(options: VaultOption, command: Command): Promise<void> {
   const vault = vaultOf(settings, options.vault);
   const coffer = clientOf(settings);
   const pages = coffer.pages('GET /v1/vaults/{vault}/members', { path: { vault }, query: { limit: 1000 } });
-  const all = (await Array.fromAsync(pages, (page) => page.members)).flat();
+  const all = (await collected(pages)).flatMap((page) => page.members);
   if (wantsJson(command)) return printJson(all);
-  const known = await usersOf(coffer).catch((error: unknown) => {
-    // Who may not list people sees ids.
-    if (error instanceof CofferError && error.status === 403) return [];
-    throw error;
-  });
-  const names = new Map(known.map(({ id, email }) => [id, email]));
+  const names = await namesOfPeople(coffer);
   printTable(
     all,
     [

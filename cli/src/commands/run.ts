@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import { becomeChild } from '../child.ts';
 import { environmentFor } from '../child-environment.ts';
-import { addGlobalOptions } from '../global-options.ts';
+import { addGlobalOptionsAgain } from '../global-options.ts';
 import { positive } from '../options.ts';
-import { addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
+import { addAllOption, addSelectionOptions, type SelectionOptions, selectionOf } from '../selection.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 
 export function register(program: Command): void {
   // Everything after the name of the command belongs to it, so the options of all verbs stand before it.
   program.enablePositionalOptions();
   const run = program.command('run <command> [args...]').description('Run a command with secrets in its environment');
-  addGlobalOptions(addSelectionOptions(run))
+  addGlobalOptionsAgain(addAllOption(addSelectionOptions(run)))
     .option('--watch', 'restart the command when a secret changes')
     .option('--interval <seconds>', 'how often --watch looks for changes', positive, 10)
     .option('--clean', 'give the command only the secrets, PATH, HOME, TERM and LANG')
@@ -29,8 +29,10 @@ export function register(program: Command): void {
       `
 Variables whose value is a reference (coffer://vault/path#/field) are replaced by what they refer to. The command takes the place of this process,
 so signals, exit code and terminal are its own; with --watch they are passed on. If a secret cannot be read, the command is not started.
+Of a vault only variables that --only or .coffer.yaml names are given to it, because anyone who may write a secret chooses its name.
 
-  coffer run --vault shop -- npm start
+  coffer run -- npm start
+  coffer run --vault shop --only API_KEY,DB_* -- npm start
   coffer run --env payments-eu --only DATABASE_URL -- ./migrate`,
     );
 }

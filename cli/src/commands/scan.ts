@@ -3,7 +3,7 @@ import { CommandError, EXIT } from '../failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { filePieces, type Piece, streamPieces, type Tally } from '../scan/files.ts';
-import { type Finding, findingsIn } from '../scan/findings.ts';
+import { addedFindings, type Finding } from '../scan/findings.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 
 interface ScanOptions extends GlobalOptions {
@@ -46,7 +46,7 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
   const pieces = await piecesFor(paths, options, tally);
   const seen = new Map<string, Finding>();
   for await (const piece of pieces) {
-    for (const finding of findingsIn(piece)) {
+    for (const finding of await addedFindings(piece)) {
       if (finding.isWeak && options.known !== true) continue;
       // In a history the same value is in the same file again and again: the commit that brought it is named.
       const place = finding.commit === null ? `${finding.line}:${finding.column}` : '';
@@ -58,10 +58,10 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
         `More than ${FINDINGS_MAX} findings. Leave out folders with .cofferignore, or scan parts.`,
       );
   }
-  const asked = options.known === true ? await askService([...seen.values()], options, command) : null;
+  const knownSecrets = options.known === true ? await askService([...seen.values()], options, command) : null;
   const all = [...seen.values()].filter(({ isWeak, stored }) => !isWeak || stored.length > 0);
   const { shown, accepted } = await withoutAccepted(all, options);
-  report(shown, accepted, tally, asked, options.json === true);
+  report(shown, accepted, tally, knownSecrets, options.json === true);
   if (shown.length > 0) process.exitCode = EXIT.local;
 }
 
@@ -78,25 +78,26 @@ async function piecesFor(
     throw new CommandError('Say where with --baseline FILE.');
   if (options.vault !== undefined && options.known !== true) throw new CommandError('--vault is for --known.');
   if (options.parts === true && options.known !== true) throw new CommandError('--parts is for --known.');
-  if (staged === true || since !== undefined) {
-    const { gitPieces } = await import('../scan/git-changes.ts');
-    return gitPieces(since === undefined ? { staged: true } : { since }, tally);
-  }
   if (paths[0] === '-') return streamPieces(process.stdin, tally);
   const mebibytes = Number(maxFileSize);
   if (!(mebibytes > 0 && mebibytes <= 512)) throw new CommandError('--max-file-size is a number of MiB, at most 512.');
-  return filePieces(paths.length === 0 ? ['.'] : paths, mebibytes * 1024 * 1024, tally);
+  const bytesMax = mebibytes * 1024 * 1024;
+  if (staged === true || since !== undefined) {
+    const { gitPieces } = await import('../scan/git-changes.ts');
+    return gitPieces(since === undefined ? { staged: true } : { since }, bytesMax, tally);
+  }
+  return filePieces(paths.length === 0 ? ['.'] : paths, bytesMax, tally);
 }
 
-/** What was asked of the service. */
-interface Asked {
+/** What the service found. */
+interface KnownSecrets {
   compared: number;
   guessable: number;
   /** Vaults whose values were searched, or null if they were only compared. */
   searched: string[] | null;
 }
 
-async function askService(findings: readonly Finding[], options: ScanOptions, command: Command): Promise<Asked> {
+async function askService(findings: readonly Finding[], options: ScanOptions, command: Command): Promise<KnownSecrets> {
   const { compareStored, searchStored, COMPARED_MAX, SEARCHED_MAX } = await import('../scan/known.ts');
   const coffer = clientOf(settingsOf(command));
   const { compared, guessable, left } = await compareStored(coffer, findings, options.vault);
@@ -135,7 +136,7 @@ function report(
   findings: readonly Finding[],
   accepted: number,
   tally: Tally,
-  asked: Asked | null,
+  knownSecrets: KnownSecrets | null,
   isJson: boolean,
 ): void {
   if (isJson) {
@@ -146,7 +147,7 @@ function report(
       kind,
       sample,
       ...(commit !== null && { commit }),
-      ...(asked !== null && { stored: [...new Set(stored)] }),
+      ...(knownSecrets !== null && { stored: [...new Set(stored)] }),
     }));
     const { files, bytes, skipped } = tally;
     printJson({
@@ -155,8 +156,8 @@ function report(
       files,
       bytes,
       skipped,
-      ...(asked !== null && { compared: asked.compared, guessable: asked.guessable }),
-      ...(asked !== null && asked.searched !== null && { vaults_searched: asked.searched }),
+      ...(knownSecrets !== null && { compared: knownSecrets.compared, guessable: knownSecrets.guessable }),
+      ...(knownSecrets !== null && knownSecrets.searched !== null && { vaults_searched: knownSecrets.searched }),
     });
     return;
   }
@@ -172,7 +173,7 @@ function report(
         },
         { title: 'KIND', of: ({ kind }) => kind },
         { title: 'BEGINS', of: ({ sample }) => sample },
-        ...(asked === null
+        ...(knownSecrets === null
           ? []
           : [{ title: 'STORED AS', of: ({ stored }: Finding) => [...new Set(stored)].join(', ') }]),
       ],

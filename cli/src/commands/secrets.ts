@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
-import { CofferError, parseReference, valueAt } from '../../../client/src/index.ts';
+import { CofferError, collected, parseReference, valueAt } from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
+import { nameFields } from '../named-fields.ts';
 import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { registerRotation } from './secrets-rotation.ts';
+
+const TYPES = ['api_key', 'password', 'token', 'database', 'ssh_key', 'certificate', 'json', 'generic'];
 
 export function register(program: Command): void {
   const secrets = program.command('secrets').description('Read, write, edit, compare, rotate and search secrets');
@@ -23,12 +27,13 @@ export function register(program: Command): void {
     .option('--raw', 'at a terminal: print control characters as they are')
     .option('--field <pointer>', 'one field of a value that is JSON, such as /user')
     .action((paths, options, command) => get(paths, options, command));
-  withVault(secrets.command('set <path>'))
+  nameFields(withVault(secrets.command('set <path>')), { tags: '--tag', expected_version: '--expect' })
     .description('Write a value from standard input, or a prompt; it becomes a new version')
-    .option('--type <type>', 'api_key, password, token, database, ssh_key, certificate, json or generic')
+    .option('--type <type>', `${TYPES.slice(0, -1).join(', ')} or ${TYPES.at(-1)}`)
     .option('--description <text>', 'what it is')
     .option('--tag <tags>', 'words to find it by, with commas between them', collect)
     .option('--promote', 'allow a secret without an environment in a production vault')
+    .option('--generate', 'have the service make the value of a new secret, by its type')
     .option('--empty', 'allow an empty value')
     .option('--expect <version>', 'fail unless this is still the newest version (0: it must not exist)', numberOf)
     .action((path, options, command) => set(path, options, command));
@@ -59,6 +64,7 @@ export function register(program: Command): void {
     )
     .option('--stdin', 'take the new value from standard input or a prompt instead')
     .action((path, options, command) => rotate(path, options, command));
+  registerRotation(secrets);
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')
@@ -96,7 +102,7 @@ async function list(options: VaultOption & { prefix?: string; deleted?: boolean 
   const { deleted } = options;
   const prefix = options.prefix ?? prefixOf(settings, options);
   const listing = { ...(prefix !== '' && { prefix }), ...(deleted === true && { deleted }) };
-  const secrets = await Array.fromAsync(coffer.secrets.list(vault, listing));
+  const secrets = await collected(coffer.secrets.list(vault, listing));
   if (isJson) return printJson(secrets);
   printTable(
     secrets,
@@ -125,16 +131,17 @@ async function get(
   }
   const found = await Promise.all(
     paths.map(async (path) => {
-      const asked = locate(path, settings, options);
-      const wanted = asked.version ?? at;
+      const located = locate(path, settings, options);
+      const wanted = located.version ?? at;
       const secret = await coffer.secrets
-        .get(asked.vault, asked.path, wanted === undefined ? {} : { version: wanted })
+        .get(located.vault, located.path, wanted === undefined ? {} : { version: wanted })
         .catch((error: unknown) => {
           throw error instanceof CofferError && paths.length > 1 ? error.about(path) : error;
         });
-      const pointer = asked.pointer ?? (field === undefined ? undefined : field.startsWith('/') ? field : `/${field}`);
+      const pointer =
+        located.pointer ?? (field === undefined ? undefined : field.startsWith('/') ? field : `/${field}`);
       const value =
-        pointer === undefined ? secret.value : valueAt(secret.value, pointer, `${asked.vault}/${asked.path}`);
+        pointer === undefined ? secret.value : valueAt(secret.value, pointer, `${located.vault}/${located.path}`);
       return { ...secret, value };
     }),
   );
@@ -159,6 +166,7 @@ interface SetOptions extends VaultOption {
   tag?: string[];
   promote?: boolean;
   empty?: boolean;
+  generate?: boolean;
   expect?: number;
 }
 
@@ -170,8 +178,22 @@ async function set(path: string, options: SetOptions, command: Command): Promise
       'A value is never an argument. Give it on standard input: printf %s VALUE | coffer secrets set PATH',
     );
   }
-  const value = await readSecretInput(`Value of ${path}`, empty === true);
+  // The service reads it for a new secret only, and a mistake would be written as a version of another type.
+  if (type !== undefined && !TYPES.includes(type)) throw new CommandError(`--type must be one of ${TYPES.join(', ')}.`);
   const metadata = { ...(description !== undefined && { description }), ...(tag !== undefined && { tags: tag }) };
+  if (options.generate === true) {
+    const body = {
+      path,
+      ...(type !== undefined && { type }),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+      ...(promote === true && { promote }),
+    };
+    const route = 'POST /v1/vaults/{vault}/secrets';
+    const created = await coffer.call(route, { path: { vault }, body }, { idempotencyKey: crypto.randomUUID() });
+    if (isJson) return printJson(created);
+    return note(`The service made the value of ${vault}/${path}.`);
+  }
+  const value = await readSecretInput(`Value of ${path}`, empty === true);
   const stored = await coffer.secrets.set(vault, path, value, {
     ...(type !== undefined && { type }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
@@ -223,7 +245,7 @@ async function restore(path: string, options: VaultOption, command: Command): Pr
 
 async function history(path: string, options: VaultOption, command: Command): Promise<void> {
   const { coffer, vault, isJson } = opened(command, options);
-  const versions = await Array.fromAsync(coffer.secrets.versions(vault, path));
+  const versions = await collected(coffer.secrets.versions(vault, path));
   if (isJson) return printJson(versions);
   printTable(
     versions,
@@ -290,7 +312,7 @@ async function search(
     return printPaths(found.matches, vault);
   }
   if (text === undefined) throw new CommandError('Which text? coffer secrets search TEXT');
-  const all = await Array.fromAsync(coffer.secrets.list(vault));
+  const all = await collected(coffer.secrets.list(vault));
   const matching = all.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
   if (isJson) return printJson(matching);
   printPaths(matching, vault);
@@ -298,7 +320,7 @@ async function search(
 
 async function find(parts: string[], command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
-  const found = await Array.fromAsync(coffer.secrets.find(parts));
+  const found = await collected(coffer.secrets.find(parts));
   if (wantsJson(command)) return printJson(found);
   if (found.length === 0) throw new CommandError('No secret that you may list has such a path.', EXIT.notFound);
   printTable(

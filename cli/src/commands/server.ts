@@ -54,9 +54,14 @@ either changed nothing or is completed by the next start. If someone may have ha
     .command('migrate')
     .description('Apply pending schema migrations to the database')
     .option('--plan', 'only say what would be done')
-    .action(({ plan = false }: { plan?: boolean }) =>
-      print((plan ? planMigration : bringUpToDate)(loadConfig(process.env))),
-    );
+    .option(
+      '--end-older-nodes',
+      'also while nodes of an earlier release are running, which can then commit nothing more',
+    )
+    .action(({ plan = false, endOlderNodes = false }: { plan?: boolean; endOlderNodes?: boolean }) => {
+      const config = loadConfig(process.env);
+      return print(plan ? planMigration(config) : bringUpToDate(config, { endsOlderNodes: endOlderNodes }));
+    });
   operatorCommand(
     server,
     'new-admin-token',

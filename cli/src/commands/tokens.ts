@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
+import { collected } from '../../../client/src/index.ts';
 import { CommandError } from '../failure.ts';
+import { withFreshProof } from '../fresh-session.ts';
+import { nameFields } from '../named-fields.ts';
 import { collect } from '../options.ts';
 import { ago, note, printJson, printTable } from '../output.ts';
 import { clientOf, settingsOf, wantsJson } from '../settings.ts';
@@ -10,13 +13,13 @@ export function register(program: Command): void {
     .command('list', { isDefault: true })
     .description('List your tokens')
     .action((_, command: Command) => list(command));
-  tokens
-    .command('create <name>')
+  nameFields(tokens.command('create <name>'), { ...SCOPE_NAMES, ttl_days: '--days' })
     .description('Create a token; it is printed once')
     .option('--days <number>', 'how long it is valid, at most 365', '30')
     .option('--vault <names>', 'only for these vaults, with commas between them', collect)
     .option('--action <actions>', 'only for these actions, such as secrets:read,secrets:list', collect)
     .option('--ip <ranges>', 'only from these addresses', collect)
+    .option('--keep', 'it goes on when you end your sessions or change your password')
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
   tokens
     .command('revoke <token>')
@@ -24,20 +27,20 @@ export function register(program: Command): void {
     .action((id: string, _, command: Command) => revoke(id, command));
 }
 
+const SCOPE_NAMES = { 'scope/vaults': '--vault', 'scope/actions': '--action', ip_allowlist: '--ip' };
+
 interface CreateOptions {
   days: string;
   vault?: string[];
   action?: string[];
   ip?: string[];
+  keep?: boolean;
 }
 
 async function list(command: Command): Promise<void> {
   const tokens = (
-    await Array.fromAsync(
-      clientOf(settingsOf(command)).pages('GET /auth/tokens', { query: { limit: 1000 } }),
-      (page) => page.tokens,
-    )
-  ).flat();
+    await collected(clientOf(settingsOf(command)).pages('GET /auth/tokens', { query: { limit: 1000 } }))
+  ).flatMap((page) => page.tokens);
   if (wantsJson(command)) return printJson(tokens);
   printTable(
     tokens,
@@ -57,26 +60,26 @@ async function list(command: Command): Promise<void> {
   );
 }
 
-async function create(name: string, { days, vault, action, ip }: CreateOptions, command: Command): Promise<void> {
+async function create(name: string, { days, vault, action, ip, keep }: CreateOptions, command: Command): Promise<void> {
   const ttl_days = Number(days);
   if (!Number.isSafeInteger(ttl_days) || ttl_days < 1 || ttl_days > 365)
     throw new CommandError('--days must be a number from 1 to 365.');
   const scope = { ...(vault !== undefined && { vaults: vault }), ...(action !== undefined && { actions: action }) };
-  const created = await clientOf(settingsOf(command)).call(
-    'POST /auth/tokens',
-    {
-      body: {
-        name,
-        ttl_days,
-        ...(Object.keys(scope).length > 0 && { scope }),
-        ...(ip !== undefined && { ip_allowlist: ip }),
-      },
-    },
-    { idempotencyKey: crypto.randomUUID() },
+  const body = {
+    name,
+    ttl_days,
+    ...(Object.keys(scope).length > 0 && { scope }),
+    ...(ip !== undefined && { ip_allowlist: ip }),
+    ...(keep === true && { ends_with_sessions: false }),
+  };
+  const created = await withFreshProof(command, (coffer) =>
+    coffer.call('POST /auth/tokens', { body }, { idempotencyKey: crypto.randomUUID() }),
   );
   if (wantsJson(command)) return printJson(created);
   process.stdout.write(`${created.token}\n`);
   note(`${created.id} expires ${ago(created.expires_at)}. It cannot be shown again.`);
+  if (created.ends_with_sessions)
+    note('It ends when you end your sessions or change your password, unless you keep it then.');
 }
 
 async function revoke(id: string, command: Command): Promise<void> {

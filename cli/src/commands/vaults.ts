@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
+import { collected } from '../../../client/src/index.ts';
+import { action } from '../declared.ts';
 import { CommandError } from '../failure.ts';
+import { nameFields } from '../named-fields.ts';
+import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
 import { confirm, isInteractive } from '../prompt.ts';
@@ -11,18 +15,65 @@ export function register(program: Command): void {
     .command('list', { isDefault: true })
     .alias('ls')
     .description('List the vaults that you may see')
-    .action((_, command: Command) => list(command));
+    .option('--deleted', 'those that can be restored')
+    .action(({ deleted }: { deleted?: boolean }, command: Command) => list(deleted === true, command));
   vaults
     .command('show <vault>')
     .description('Show one vault')
     .action((vault: string, _, command: Command) => show(vault, command));
-  vaults
-    .command('create <name>')
+  nameFields(vaults.command('create <name>'), {
+    environment: '--stage',
+    is_zero_knowledge: '--zero-knowledge',
+    tags: '--tag',
+  })
     .description('Create a vault')
     .option('--stage <stage>', 'development, homologation, staging or production', 'development')
     .option('--description <text>', 'its purpose')
+    .option('--tag <tags>', 'words to find it by, with commas between them', collect)
     .option('--zero-knowledge', 'values are encrypted before they are sent, and only you have the key')
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
+  action(vaults, {
+    usage: 'update <vault>',
+    summary: 'Change what a vault is for, the age of its key, or what the audit log has of it',
+    route: 'PATCH /v1/vaults/{vault}',
+    arguments: ['path/vault'],
+    options: [
+      { flags: '--description <text>', description: 'its purpose', to: 'body/description' },
+      {
+        flags: '--tag <tags>',
+        description: 'words to find it by, with commas between them',
+        to: 'body/tags',
+        kind: 'list',
+      },
+      {
+        flags: '--rotate-key-every <days>',
+        description: 'how old its key may grow',
+        to: 'body/encryption/rotation_days',
+        kind: 'number',
+      },
+      { flags: '--list-reads', description: 'the audit log lists each read', to: 'body/audit/log_reads', value: true },
+      {
+        flags: '--count-reads',
+        description: 'the audit log only counts them',
+        to: 'body/audit/log_reads',
+        value: false,
+      },
+      {
+        flags: '--keep-entries <days>',
+        description: 'how long entries of the audit log are kept',
+        to: 'body/audit/retention_days',
+        kind: 'number',
+      },
+    ],
+    says: ({ name }) => `Changed the vault ${name}.`,
+  });
+  action(vaults, {
+    usage: 'restore <vault>',
+    summary: 'Restore a deleted vault',
+    route: 'POST /v1/vaults/{vault}/restore',
+    arguments: ['path/vault'],
+    says: ({ name }) => `Restored ${name}.`,
+  });
   vaults
     .command('delete <vault>')
     .alias('rm')
@@ -34,12 +85,17 @@ export function register(program: Command): void {
 interface CreateOptions {
   stage: string;
   description?: string;
+  tag?: string[];
   zeroKnowledge?: boolean;
 }
 
-async function list(command: Command): Promise<void> {
+async function list(isDeleted: boolean, command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
-  const vaults = await Array.fromAsync(coffer.vaults.list());
+  const vaults = isDeleted
+    ? (await collected(coffer.pages('GET /v1/vaults', { query: { status: 'deleted', limit: 1000 } }))).flatMap(
+        (page) => page.vaults,
+      )
+    : await collected(coffer.vaults.list());
   if (wantsJson(command)) return printJson(vaults);
   printTable(
     vaults,
@@ -64,11 +120,12 @@ async function show(vault: string, command: Command): Promise<void> {
 }
 
 async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
-  const { stage: environment, description, zeroKnowledge } = options;
+  const { stage: environment, description, tag, zeroKnowledge } = options;
   const created = await clientOf(settingsOf(command)).vaults.create({
     name,
     environment,
     ...(description !== undefined && { description }),
+    ...(tag !== undefined && { tags: tag }),
     ...(zeroKnowledge === true && { is_zero_knowledge: true }),
   });
   if (wantsJson(command)) return printJson(created);

@@ -1,7 +1,7 @@
 import { type Coffer, CofferError } from '../../../client/src/index.ts';
 import { inParallel } from './parallel.ts';
 import type { Step } from './plan.ts';
-import type { NotTaken } from './source.ts';
+import type { Skipped } from './source.ts';
 
 export interface ApplyOptions {
   coffer: Coffer;
@@ -18,7 +18,7 @@ export interface Applied {
   /** Paths whose whole history is in Coffer now. */
   written: Set<string>;
   versions: number;
-  refused: NotTaken[];
+  refused: Skipped[];
   /** What ended it before its time, or null. */
   failure: unknown;
 }

@@ -1,7 +1,7 @@
 import { CommandError } from '../failure.ts';
 import { isObject, parseExactly, textOf } from './exact-json.ts';
 import { readExport } from './export-file.ts';
-import type { NotTaken, Reading, SourceVersion } from './source.ts';
+import type { Reading, Skipped, SourceVersion } from './source.ts';
 import { keysIn } from './wanted-secrets.ts';
 
 const CURRENT = 'AWSCURRENT';
@@ -19,20 +19,20 @@ interface Value {
  * secret, such as its AWSPREVIOUS and AWSCURRENT versions, are its history.
  */
 export async function readAwsSecretsManager(file: string): Promise<Reading> {
-  const notTaken: NotTaken[] = [];
-  const values = (await readExport(file)).flatMap((document) => readValues(document, notTaken));
+  const skipped: Skipped[] = [];
+  const values = (await readExport(file)).flatMap((document) => readValues(document, skipped));
   const byName = Map.groupBy(values, ({ name }) => name);
   const entries = [...byName].flatMap(([name, all]) => {
     const usable = all.filter(({ stages }) => !stages.includes('AWSPENDING') || stages.includes(CURRENT));
     for (const { version } of all.filter((one) => !usable.includes(one)))
-      notTaken.push({ from: `${name}, ${version.label}`, reason: 'its rotation is not finished (AWSPENDING)' });
+      skipped.push({ from: `${name}, ${version.label}`, reason: 'its rotation is not finished (AWSPENDING)' });
     // The current one comes last, whatever its age is: a stage can be moved back.
     const isCurrent = ({ stages }: Value) => (stages.length === 0 || stages.includes(CURRENT) ? 1 : 0);
     const versions = usable.toSorted((a, b) => isCurrent(a) - isCurrent(b) || a.createdAt - b.createdAt);
     const newest = versions.at(-1);
     if (newest === undefined) return [];
     if (isCurrent(newest) === 0) {
-      notTaken.push({ from: name, reason: `the export has no version of it that is ${CURRENT}` });
+      skipped.push({ from: name, reason: `the export has no version of it that is ${CURRENT}` });
       return [];
     }
     const names = name.split('/').filter((part) => part !== '');
@@ -40,23 +40,23 @@ export async function readAwsSecretsManager(file: string): Promise<Reading> {
       { origin: name, names, versions: versions.map(({ version }) => version), metadata: newest.metadata, tags: [] },
     ];
   });
-  return { entries, notTaken };
+  return { entries, skipped };
 }
 
-function readValues(document: unknown, notTaken: NotTaken[]): Value[] {
+function readValues(document: unknown, skipped: Skipped[]): Value[] {
   const list = isObject(document) && Array.isArray(document['SecretValues']) ? document['SecretValues'] : [document];
   const errors = isObject(document) && Array.isArray(document['Errors']) ? document['Errors'] : [];
   for (const error of errors.filter(isObject))
-    notTaken.push({
+    skipped.push({
       from: textOf(error['SecretId'] ?? ''),
       reason: `AWS did not give it out: ${textOf(error['ErrorCode'] ?? '')}`,
     });
   if (isObject(document) && typeof document['NextToken'] === 'string')
-    notTaken.push({ from: 'the rest of the list', reason: 'the export ends with a NextToken: export all pages' });
-  return list.flatMap((one) => readValue(one, notTaken));
+    skipped.push({ from: 'the rest of the list', reason: 'the export ends with a NextToken: export all pages' });
+  return list.flatMap((one) => readValue(one, skipped));
 }
 
-function readValue(one: unknown, notTaken: NotTaken[]): Value[] {
+function readValue(one: unknown, skipped: Skipped[]): Value[] {
   if (!isObject(one) || typeof one['Name'] !== 'string')
     throw new CommandError(
       'This is no output of aws secretsmanager batch-get-secret-value or get-secret-value: an entry has no Name.',
@@ -64,7 +64,7 @@ function readValue(one: unknown, notTaken: NotTaken[]): Value[] {
   const { Name: name, SecretString: text, SecretBinary: binary, VersionId: id, VersionStages: stages } = one;
   const label = typeof id === 'string' ? `version ${id}` : 'its version';
   if (typeof text !== 'string' && typeof binary !== 'string') {
-    notTaken.push({ from: `${name}, ${label}`, reason: 'it has no value' });
+    skipped.push({ from: `${name}, ${label}`, reason: 'it has no value' });
     return [];
   }
   const keys = typeof text === 'string' ? keysIn(text, parseExactly) : null;

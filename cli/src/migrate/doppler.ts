@@ -2,7 +2,7 @@ import { CommandError } from '../failure.ts';
 import { env } from '../settings.ts';
 import { isObject, textOf } from './exact-json.ts';
 import { readExport } from './export-file.ts';
-import type { NotTaken, Reading, SourceEntry } from './source.ts';
+import type { Reading, Skipped, SourceEntry } from './source.ts';
 import { refusedBySource, sourceApi } from './source-api.ts';
 
 /** Doppler adds them to every config; they say where it is, and are no secrets. */
@@ -42,7 +42,7 @@ export async function readDoppler({ file, project, config }: DopplerOptions): Pr
 /** Each name has its value, or, by the API, an object with more about it. */
 function readingOf(documents: readonly unknown[]): Reading {
   const entries: SourceEntry[] = [];
-  const notTaken: NotTaken[] = [];
+  const skipped: Skipped[] = [];
   for (const document of documents) {
     if (!isObject(document))
       throw new CommandError(
@@ -52,9 +52,9 @@ function readingOf(documents: readonly unknown[]): Reading {
       const { value, note } = isObject(given)
         ? { value: given['computed'] ?? given['raw'], note: given['note'] }
         : { value: given, note: '' };
-      if (OWN_NAMES.has(name)) notTaken.push({ from: name, reason: 'Doppler adds it by itself, and it is no secret' });
+      if (OWN_NAMES.has(name)) skipped.push({ from: name, reason: 'Doppler adds it by itself, and it is no secret' });
       else if (value === null || value === undefined)
-        notTaken.push({ from: name, reason: 'its value is restricted: this token may not read it' });
+        skipped.push({ from: name, reason: 'its value is restricted: this token may not read it' });
       else {
         const metadata = typeof note === 'string' && note !== '' ? { description: note } : {};
         entries.push({
@@ -67,5 +67,5 @@ function readingOf(documents: readonly unknown[]): Reading {
       }
     }
   }
-  return { entries, notTaken };
+  return { entries, skipped };
 }

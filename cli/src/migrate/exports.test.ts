@@ -55,7 +55,7 @@ onBothDatabases('import from exports', (database) => {
     assert.equal(first.code, 0, first.stderr);
     assert.deepEqual(first.report.counts, { create: 2, update: 0, unchanged: 0, leave: 0 });
     assert.deepEqual(
-      first.report.not_taken.map(({ from }: { from: string }) => from),
+      first.report.skipped.map(({ from }: { from: string }) => from),
       ['DOPPLER_PROJECT'],
     );
     assert.equal((await read(vault, 'api/API_KEY')).value, 'doppler-1');
@@ -74,10 +74,10 @@ onBothDatabases('import from exports', (database) => {
   });
 
   test('Doppler and Infisical: by their APIs, with a token from the environment', async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     let busy = 1;
     const api = createServer((request, response) => {
-      asked.push(`${request.headers.authorization} ${request.url}`);
+      requests.push(`${request.headers.authorization} ${request.url}`);
       const send = (status: number, body: object, headers = {}) =>
         response.writeHead(status, headers).end(JSON.stringify(body));
       if (busy-- > 0) return send(429, {}, { 'retry-after': '0' });
@@ -115,7 +115,7 @@ onBothDatabases('import from exports', (database) => {
       assert.equal((await read(vault, 'A')).value, 'computed-a');
       assert.equal((await read(vault, 'A')).metadata.description, 'for the shop');
       assert.deepEqual(
-        doppler.report.not_taken.map(({ from }: { from: string }) => from),
+        doppler.report.skipped.map(({ from }: { from: string }) => from),
         ['HIDDEN'],
       );
       const infisical = await run(
@@ -126,9 +126,9 @@ onBothDatabases('import from exports', (database) => {
       assert.equal(infisical.code, 0, infisical.stderr);
       const { value, metadata } = await read(vault, 'web/api/KEY');
       assert.deepEqual([value, metadata], ['v', { description: 'c', team: 'x', tags: ['blue'] }]);
-      assert.equal(infisical.report.not_taken.length, 2);
+      assert.equal(infisical.report.skipped.length, 2);
       assert.ok(
-        asked.some((line) => line.startsWith('Bearer it /api/v3/secrets/raw?') && line.includes('workspaceId=p1')),
+        requests.some((line) => line.startsWith('Bearer it /api/v3/secrets/raw?') && line.includes('workspaceId=p1')),
       );
     } finally {
       api.closeAllConnections();
@@ -212,12 +212,12 @@ onBothDatabases('import from exports', (database) => {
       [(await read(vault, 'bin')).value, (await read(vault, 'bin')).metadata.encoding],
       ['AAEC', 'base64'],
     );
-    assert.deepEqual(report.not_taken, [
+    assert.deepEqual(report.skipped, [
       { from: 'prod/denied', reason: 'AWS did not give it out: AccessDeniedException' },
       { from: 'bin, version v9', reason: 'its rotation is not finished (AWSPENDING)' },
     ]);
     const pages = await run(['aws-sm', fileWith({ SecretValues: [], NextToken: 'more' }), '--vault', vault]);
-    assert.match(pages.report.not_taken[0].reason, /NextToken/);
+    assert.match(pages.report.skipped[0].reason, /NextToken/);
   });
 
   /** Two versions for each of so many secrets, so that there is time to stop it. */
@@ -309,7 +309,7 @@ onBothDatabases('import from exports', (database) => {
     ]);
     const exit = await run(['infisical', file, '--vault', vault, '--apply'], '', { COFFER_TOKEN: person.token });
     assert.equal(exit.code, 3, exit.stderr);
-    assert.match(exit.report.not_taken[0].reason, /db\/OUT was refused: INSUFFICIENT_PRIVILEGE/);
+    assert.match(exit.report.skipped[0].reason, /db\/OUT was refused: INSUFFICIENT_PRIVILEGE/);
     assert.equal(await count(vault), 1);
   });
 });

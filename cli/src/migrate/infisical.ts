@@ -2,7 +2,7 @@ import { CommandError } from '../failure.ts';
 import { env } from '../settings.ts';
 import { isObject, textOf } from './exact-json.ts';
 import { readExport } from './export-file.ts';
-import type { NotTaken, Reading, SourceEntry } from './source.ts';
+import type { Reading, Skipped, SourceEntry } from './source.ts';
 import { refusedBySource, type SourceAnswer, sourceApi } from './source-api.ts';
 
 export interface InfisicalOptions {
@@ -73,7 +73,7 @@ async function secretsByApi({ project, environment, folder }: InfisicalOptions):
 
 function readingOf(list: readonly unknown[]): Reading {
   const entries: SourceEntry[] = [];
-  const notTaken: NotTaken[] = [];
+  const skipped: Skipped[] = [];
   for (const [i, one] of list.entries()) {
     const name = isObject(one) ? (one['key'] ?? one['secretKey']) : null;
     if (!isObject(one) || typeof name !== 'string')
@@ -83,10 +83,10 @@ function readingOf(list: readonly unknown[]): Reading {
     const folders = folderNames(one['secretPath']);
     const origin = `/${[...folders, name].join('/')}`;
     const value = one['value'] ?? one['secretValue'];
-    if (one['type'] === 'personal') notTaken.push({ from: origin, reason: 'it is an override of one person' });
+    if (one['type'] === 'personal') skipped.push({ from: origin, reason: 'it is an override of one person' });
     else if (one['secretValueHidden'] === true)
-      notTaken.push({ from: origin, reason: 'this token may not read its value' });
-    else if (value === undefined || value === null) notTaken.push({ from: origin, reason: 'it has no value' });
+      skipped.push({ from: origin, reason: 'this token may not read its value' });
+    else if (value === undefined || value === null) skipped.push({ from: origin, reason: 'it has no value' });
     else {
       const versions = [{ label: 'the current value', data: { value: textOf(value) } }];
       entries.push({
@@ -98,7 +98,7 @@ function readingOf(list: readonly unknown[]): Reading {
       });
     }
   }
-  return { entries, notTaken };
+  return { entries, skipped };
 }
 
 function folderNames(path: unknown): string[] {

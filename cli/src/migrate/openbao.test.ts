@@ -116,7 +116,7 @@ onBothDatabases('import from OpenBao', (database) => {
     const report = JSON.parse(stdout);
     assert.equal(report.dry_run, true);
     assert.deepEqual(report.counts, { create: 10, update: 0, unchanged: 0, leave: 0 });
-    const reasons = report.not_taken
+    const reasons = report.skipped
       .map(({ from, reason }: { from: string; reason: string }) => `${from}: ${reason}`)
       .toSorted();
     assert.deepEqual(reasons, [
@@ -183,8 +183,8 @@ onBothDatabases('import from OpenBao', (database) => {
   test('a token that may not read histories gets the newest versions, and is told what is missing', async () => {
     const { code, stdout, stderr } = await run('limited', ['--apply', '--json', '--kv', '2'], 'limited');
     assert.equal(code, 0, stderr);
-    const { not_taken } = JSON.parse(stdout) as { not_taken: { from: string; reason: string }[] };
-    const reasons = not_taken.map(({ from, reason }) => `${from}: ${reason}`);
+    const { skipped } = JSON.parse(stdout) as { skipped: { from: string; reason: string }[] };
+    const reasons = skipped.map(({ from, reason }) => `${from}: ${reason}`);
     assert.ok(reasons.includes('secret/web/: you may not list this folder'), reasons.join('\n'));
     assert.ok(reasons.includes('secret/app/db/: you may not list this folder'), reasons.join('\n'));
     assert.ok(reasons.includes('secret/app/db, older versions: you may not read which there are'), reasons.join('\n'));

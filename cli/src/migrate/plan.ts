@@ -1,4 +1,4 @@
-import { type Coffer, CofferError } from '../../../client/src/index.ts';
+import { type Coffer, CofferError, collected } from '../../../client/src/index.ts';
 import { inParallel } from './parallel.ts';
 import type { WantedSecret } from './wanted-secrets.ts';
 
@@ -24,10 +24,10 @@ export async function planOf(
   isOverwriting: boolean,
 ): Promise<Step[]> {
   const existing = new Map<string, number>();
-  for await (const { path, version } of coffer.secrets.list(vault)) existing.set(path, version);
+  for (const { path, version } of await collected(coffer.secrets.list(vault))) existing.set(path, version);
   const steps = secrets.map((secret): Step => ({ secret, change: 'create', done: 0, version: 0, reason: '' }));
-  const taken = steps.filter(({ secret }) => existing.has(secret.path));
-  await inParallel(taken, AT_ONCE, async (step) => {
+  const overwriting = steps.filter(({ secret }) => existing.has(secret.path));
+  await inParallel(overwriting, AT_ONCE, async (step) => {
     const found = await currentOf(coffer, vault, step.secret.path);
     Object.assign(
       step,

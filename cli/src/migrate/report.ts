@@ -1,14 +1,14 @@
 import { note, printJson, printTable } from '../output.ts';
 import type { Applied } from './apply.ts';
 import type { Step } from './plan.ts';
-import type { NotTaken } from './source.ts';
+import type { Skipped } from './source.ts';
 
 export interface Report {
   source: string;
   vault: string;
   isJson: boolean;
   steps: readonly Step[];
-  notTaken: readonly NotTaken[];
+  skipped: readonly Skipped[];
   /** Null for a dry run. */
   applied: Applied | null;
   isStopped: boolean;
@@ -16,12 +16,12 @@ export interface Report {
 
 const CHANGES = ['create', 'update', 'unchanged', 'leave'] as const;
 
-/** What becomes what, and what is not taken. It never has a value. */
-export function printReport({ source, vault, isJson, steps, notTaken, applied, isStopped }: Report): void {
+/** What becomes what, and what is skipped. It never has a value. */
+export function printReport({ source, vault, isJson, steps, skipped, applied, isStopped }: Report): void {
   const left = steps.flatMap(({ change, secret, reason }) =>
     change === 'leave' ? [{ from: secret.from, reason }] : [],
   );
-  const all = [...notTaken, ...left, ...(applied?.refused ?? [])];
+  const all = [...skipped, ...left, ...(applied?.refused ?? [])];
   const counts = Object.fromEntries(
     CHANGES.map((change) => [change, steps.filter((step) => step.change === change).length]),
   );
@@ -37,7 +37,7 @@ export function printReport({ source, vault, isJson, steps, notTaken, applied, i
     const written =
       applied === null ? {} : { secrets_written: applied.written.size, versions_written: applied.versions };
     const state = { dry_run: applied === null, stopped: isStopped || (applied !== null && applied.failure !== null) };
-    printJson({ source, vault, ...state, counts, ...written, secrets: rows, not_taken: all });
+    printJson({ source, vault, ...state, counts, ...written, secrets: rows, skipped: all });
     return;
   }
   printTable(
@@ -54,9 +54,9 @@ export function printReport({ source, vault, isJson, steps, notTaken, applied, i
     note(`\nNot taken (${all.length}):`);
     for (const { from, reason } of all) note(`  ${from}: ${reason}`);
   }
-  note(`\n${vault}: ${CHANGES.map((change) => `${counts[change]} ${WORDS[change]}`).join(', ')}.`);
+  note(`\n${vault}: ${CHANGES.map((change) => `${counts[change]} ${LABELS[change]}`).join(', ')}.`);
   if (applied === null) note('Nothing was written. Add --apply to write it.');
   else note(`Wrote ${applied.versions} versions; ${applied.written.size} secrets are complete.`);
 }
 
-const WORDS = { create: 'to create', update: 'to update', unchanged: 'unchanged', leave: 'left as they are' } as const;
+const LABELS = { create: 'to create', update: 'to update', unchanged: 'unchanged', leave: 'left as they are' } as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseSecretPath } from '../../../server/src/kernel/http/secret-path.ts';
+import { parseSecretPath } from '../../../server/src/kernel/wire/secret-path.ts';
 import { documentsIn, parseExactly, textOf } from './exact-json.ts';
 import { inParallel } from './parallel.ts';
 import { compared } from './plan.ts';
@@ -52,9 +52,9 @@ describe('paths of imported secrets', () => {
         entry('a-b', [value('3')]),
         entry('a!b', [value('4')]),
       ],
-      notTaken: [],
+      skipped: [],
     };
-    const { secrets, notTaken } = wantedSecrets(all, { keysAs: 'paths', prefix: [] });
+    const { secrets, skipped } = wantedSecrets(all, { keysAs: 'paths', prefix: [] });
     assert.deepEqual(
       secrets.map(({ from, path }) => [from, path]),
       [
@@ -62,7 +62,7 @@ describe('paths of imported secrets', () => {
         ['a_b', 'a_b'],
       ],
     );
-    assert.deepEqual(notTaken, [
+    assert.deepEqual(skipped, [
       { from: 'a b', reason: 'its path a_b is that of a_b' },
       { from: 'a!b', reason: 'its path a_b is that of a_b' },
     ]);
@@ -78,23 +78,23 @@ describe('values and metadata', () => {
         entry('large', [value('y'.repeat(2 ** 20 + 1))]),
         entry('broken', [value('\ud800')]),
       ],
-      notTaken: [],
+      skipped: [],
     };
-    const { secrets, notTaken } = wantedSecrets(all, { keysAs: 'paths', prefix: [] });
+    const { secrets, skipped } = wantedSecrets(all, { keysAs: 'paths', prefix: [] });
     assert.deepEqual(secrets[0]?.values, [
       { value: 'a', label: 'version 1' },
       { value: 'b', label: 'version 3' },
       { value: 'a', label: 'version 4' },
     ]);
     assert.deepEqual(
-      notTaken.map(({ from }) => from),
+      skipped.map(({ from }) => from),
       ['large', 'broken'],
     );
   });
 
   test('keys keep their own values, also one that is called __proto__', () => {
     const keys = parseExactly('{"__proto__": "p", "n": 1.50, "big": 12345678901234567890}') as object;
-    const all = { entries: [entry('e', [{ label: 'v', data: { keys } }])], notTaken: [] };
+    const all = { entries: [entry('e', [{ label: 'v', data: { keys } }])], skipped: [] };
     const { secrets } = wantedSecrets(all, { keysAs: 'paths', prefix: [] });
     assert.deepEqual(
       secrets.map(({ path, values }) => [path, values[0]?.value]),
@@ -108,7 +108,7 @@ describe('values and metadata', () => {
   });
 
   test('metadata that does not fit is named and the rest is taken', () => {
-    const { metadata, notTaken } = targetMetadata({
+    const { metadata, skipped } = targetMetadata({
       metadata: {
         team: 'a',
         tags: 'x',
@@ -121,13 +121,13 @@ describe('values and metadata', () => {
     });
     assert.deepEqual(metadata, { team: 'a', description: 'line\nline', tags: ['one'] });
     assert.deepEqual(
-      notTaken.map(({ name }) => name),
+      skipped.map(({ name }) => name),
       ['tags', 'b d', 'long', 'owner', 'a tag', 'a tag'],
     );
     const much = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`key${i}`, 'v'.repeat(100)]));
     const bounded = targetMetadata({ metadata: much, tags: [] });
     assert.ok(Buffer.byteLength(JSON.stringify(bounded.metadata)) <= 4096);
-    assert.equal(Object.keys(bounded.metadata).length + bounded.notTaken.length, 70);
+    assert.equal(Object.keys(bounded.metadata).length + bounded.skipped.length, 70);
   });
 });
 

@@ -4,6 +4,7 @@ import { nodeTransport, readCredential } from '../../../client/src/node/index.ts
 import packageJson from '../../package.json' with { type: 'json' };
 import { CommandError, EXIT } from '../failure.ts';
 import { note } from '../output.ts';
+import { withoutTrailingSlashes } from '../trailing-slashes.ts';
 import { parseExactly } from './exact-json.ts';
 
 export interface SourceAnswer {
@@ -45,7 +46,7 @@ export function sourceApi({ name, address, addressVariable, headers, caFile }: S
     }
   };
   return async (target) => {
-    const url = `${base.origin}${base.pathname.replace(/\/+$/, '')}${target}`;
+    const url = `${base.origin}${withoutTrailingSlashes(base.pathname)}${target}`;
     for (let tried = 1; ; tried++) {
       const response = await attempt(url);
       if (!('problem' in response) && !REPEATED.has(response.status)) return answerOf(name, addressVariable, response);

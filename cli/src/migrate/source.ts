@@ -18,7 +18,7 @@ export interface SourceEntry {
 }
 
 /** Something of the source that does not become a secret, and why. */
-export interface NotTaken {
+export interface Skipped {
   from: string;
   reason: string;
 }
@@ -26,5 +26,5 @@ export interface NotTaken {
 /** Everything that was read from a source. */
 export interface Reading {
   entries: SourceEntry[];
-  notTaken: NotTaken[];
+  skipped: Skipped[];
 }

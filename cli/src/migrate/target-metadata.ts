@@ -10,28 +10,28 @@ const TAG_MAX = 128;
 export interface TargetMetadata {
   metadata: Record<string, string | string[]>;
   /** What of it does not fit, by name, and why. */
-  notTaken: { name: string; reason: string }[];
+  skipped: { name: string; reason: string }[];
 }
 
 /** The metadata of a secret in Coffer for that of an entry elsewhere: what does not fit is named. */
 export function targetMetadata({ metadata, tags }: Pick<SourceEntry, 'metadata' | 'tags'>): TargetMetadata {
-  const taken = new Map<string, string | string[]>();
-  const notTaken: TargetMetadata['notTaken'] = [];
+  const accepted = new Map<string, string | string[]>();
+  const skipped: TargetMetadata['skipped'] = [];
   let bytes = 0;
   for (const [name, text] of Object.entries(metadata)) {
     const size = Buffer.byteLength(JSON.stringify({ [name]: text }));
-    const problem = problemOf(name, text) ?? (taken.size >= KEYS_MAX || bytes + size > BYTES_MAX ? TOO_MUCH : null);
-    if (problem !== null) notTaken.push({ name, reason: problem });
-    else taken.set(name, text);
+    const problem = problemOf(name, text) ?? (accepted.size >= KEYS_MAX || bytes + size > BYTES_MAX ? TOO_MUCH : null);
+    if (problem !== null) skipped.push({ name, reason: problem });
+    else accepted.set(name, text);
     if (problem === null) bytes += size;
   }
   const fitting = [...new Set(tags)].filter((tag) => isLine(tag, TAG_MAX) && tag !== '' && !tag.includes(','));
   for (const tag of tags) {
-    if (!fitting.includes(tag)) notTaken.push({ name: 'a tag', reason: 'it is empty, too long, or has a comma' });
+    if (!fitting.includes(tag)) skipped.push({ name: 'a tag', reason: 'it is empty, too long, or has a comma' });
   }
-  if (fitting.length > TAGS_MAX) notTaken.push({ name: 'tags', reason: `there are more than ${TAGS_MAX}` });
-  if (fitting.length > 0) taken.set('tags', fitting.slice(0, TAGS_MAX));
-  return { metadata: Object.fromEntries(taken), notTaken };
+  if (fitting.length > TAGS_MAX) skipped.push({ name: 'tags', reason: `there are more than ${TAGS_MAX}` });
+  if (fitting.length > 0) accepted.set('tags', fitting.slice(0, TAGS_MAX));
+  return { metadata: Object.fromEntries(accepted), skipped };
 }
 
 const TOO_MUCH = 'a secret has at most 64 fields of metadata, and 4 KiB in all';

@@ -2,7 +2,7 @@ import { CommandError } from '../failure.ts';
 import { env } from '../settings.ts';
 import { isObject, textOf } from './exact-json.ts';
 import { inParallel } from './parallel.ts';
-import type { NotTaken, Reading, SourceEntry, SourceVersion } from './source.ts';
+import type { Reading, Skipped, SourceEntry, SourceVersion } from './source.ts';
 import { refusedBySource, type SourceApi, sourceApi } from './source-api.ts';
 
 export interface VaultKvOptions {
@@ -59,7 +59,7 @@ class Engine {
   readonly #options: VaultKvOptions;
   readonly #mount: string[];
   readonly #entries: SourceEntry[] = [];
-  readonly #notTaken: NotTaken[] = [];
+  readonly #skipped: Skipped[] = [];
 
   constructor(name: string, api: SourceApi, options: VaultKvOptions) {
     this.#name = name;
@@ -72,7 +72,7 @@ class Engine {
     const isSecond = (this.#options.kv ?? (await this.#kvVersion())) === '2';
     const found = await this.#walk(isSecond);
     await inParallel(found, AT_ONCE, (path) => (isSecond ? this.#readSecond(path) : this.#readFirst(path)));
-    return { entries: this.#entries.toSorted((a, b) => (a.origin < b.origin ? -1 : 1)), notTaken: this.#notTaken };
+    return { entries: this.#entries.toSorted((a, b) => (a.origin < b.origin ? -1 : 1)), skipped: this.#skipped };
   }
 
   async #kvVersion(): Promise<'1' | '2'> {
@@ -116,7 +116,7 @@ class Engine {
     if (status === 200 && Array.isArray(keys)) return keys.filter((key) => typeof key === 'string' && key !== '');
     if (isFirst || status !== 403)
       throw refusedBySource(this.#name, status, 'the list of entries', 'Check the token, --mount and --path.');
-    this.#notTaken.push({ from: `${this.#origin(folder)}/`, reason: 'you may not list this folder' });
+    this.#skipped.push({ from: `${this.#origin(folder)}/`, reason: 'you may not list this folder' });
     return [];
   }
 
@@ -147,26 +147,26 @@ class Engine {
     const newest = numbers.at(-1);
     if (newest === undefined) return this.#leave(path, 'it has no version');
     const wanted = this.#options.versions === 'all' ? numbers : [newest];
-    const taken: SourceVersion[] = [];
+    const readable: SourceVersion[] = [];
     for (const number of wanted) {
       const version = await this.#readVersion(path, number);
-      if ('keys' in version) taken.push({ label: `version ${number}`, data: version });
+      if ('keys' in version) readable.push({ label: `version ${number}`, data: version });
       else if (number === newest) return this.#leave(path, `its newest version ${version.reason}`);
-      else this.#notTaken.push({ from: `${this.#origin(path)}, version ${number}`, reason: `it ${version.reason}` });
+      else this.#skipped.push({ from: `${this.#origin(path)}, version ${number}`, reason: `it ${version.reason}` });
     }
     const first = numbers[0] ?? 1;
     if (this.#options.versions === 'all' && first > 1)
-      this.#notTaken.push({
+      this.#skipped.push({
         from: `${this.#origin(path)}, versions 1 to ${first - 1}`,
         reason: `${this.#name} no longer has them`,
       });
-    this.#take(path, taken, metadataOf(isObject(data) ? data['custom_metadata'] : null));
+    this.#take(path, readable, metadataOf(isObject(data) ? data['custom_metadata'] : null));
   }
 
   async #readNewestAlone(path: readonly string[]): Promise<void> {
     const version = await this.#readVersion(path, null);
     if (!('keys' in version)) return this.#leave(path, `its newest version ${version.reason}`);
-    this.#notTaken.push({ from: `${this.#origin(path)}, older versions`, reason: 'you may not read which there are' });
+    this.#skipped.push({ from: `${this.#origin(path)}, older versions`, reason: 'you may not read which there are' });
     this.#take(path, [{ label: 'the newest version', data: { keys: version.keys } }], version.metadata);
   }
 
@@ -193,7 +193,7 @@ class Engine {
   }
 
   #leave(path: readonly string[], reason: string): void {
-    this.#notTaken.push({ from: this.#origin(path), reason });
+    this.#skipped.push({ from: this.#origin(path), reason });
   }
 }
 

@@ -1,5 +1,5 @@
 import { isObject, textOf } from './exact-json.ts';
-import type { NotTaken, Reading, SourceEntry } from './source.ts';
+import type { Reading, Skipped, SourceEntry } from './source.ts';
 import { targetMetadata } from './target-metadata.ts';
 import { targetPath } from './target-path.ts';
 
@@ -21,33 +21,34 @@ const VALUE_BYTES_MAX = 1024 * 1024;
 
 /** Turns what was read into secrets, and says what cannot become one. */
 export function wantedSecrets(
-  { entries, notTaken: before }: Reading,
+  { entries, skipped: before }: Reading,
   { keysAs, prefix }: { keysAs: KeysAs; prefix: readonly string[] },
-): { secrets: WantedSecret[]; notTaken: NotTaken[] } {
+): { secrets: WantedSecret[]; skipped: Skipped[] } {
   const secrets = new Map<string, WantedSecret>();
-  const notTaken = [...before];
+  const skipped = [...before];
   const add = (entry: SourceEntry, part: Part, metadata: WantedSecret['metadata']) => {
     const target = targetPath(prefix, [...entry.names, ...part.names]);
-    if ('reason' in target) return void notTaken.push({ from: part.from, reason: target.reason });
+    if ('reason' in target) return void skipped.push({ from: part.from, reason: target.reason });
     const { values, reason } = fitting(part);
-    if (reason !== null) return void notTaken.push({ from: part.from, reason });
+    if (reason !== null) return void skipped.push({ from: part.from, reason });
     const wanted = { from: part.from, ...target, type: part.type, values, metadata };
     const other = secrets.get(wanted.path);
     // A name that fits as it is keeps its path; one that was changed gives way.
     const wins = other === undefined || (other.isRenamed && !wanted.isRenamed);
-    const [kept, left] = wins ? [wanted, other] : [other, wanted];
-    secrets.set(kept.path, kept);
-    if (left !== undefined) notTaken.push({ from: left.from, reason: `its path ${kept.path} is that of ${kept.from}` });
+    const [winner, left] = wins ? [wanted, other] : [other, wanted];
+    secrets.set(winner.path, winner);
+    if (left !== undefined)
+      skipped.push({ from: left.from, reason: `its path ${winner.path} is that of ${winner.from}` });
   };
   for (const entry of entries) {
-    const { metadata, notTaken: fields } = targetMetadata(entry);
-    for (const { name, reason } of fields) notTaken.push({ from: `${entry.origin}, metadata ${name}`, reason });
+    const { metadata, skipped: fields } = targetMetadata(entry);
+    for (const { name, reason } of fields) skipped.push({ from: `${entry.origin}, metadata ${name}`, reason });
     const { parts, removed } = partsOf(entry, keysAs);
     for (const key of removed)
-      notTaken.push({ from: `${entry.origin}, key ${key}`, reason: 'the newest version has no such key' });
+      skipped.push({ from: `${entry.origin}, key ${key}`, reason: 'the newest version has no such key' });
     for (const part of parts) add(entry, part, metadata);
   }
-  return { secrets: [...secrets.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1)), notTaken };
+  return { secrets: [...secrets.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1)), skipped };
 }
 
 interface Part {
@@ -85,7 +86,7 @@ function partsOf(entry: SourceEntry, keysAs: KeysAs): { parts: Part[]; removed: 
   return { parts, removed: [...removed] };
 }
 
-/** The history without repetitions, or why it cannot be taken. */
+/** The history without repetitions, or why it is skipped. */
 function fitting({ values }: Part): { values: Part['values']; reason: string | null } {
   const changes = values.filter(({ value }, i) => i === 0 || value !== values[i - 1]?.value);
   const isTooLarge = changes.some(({ value }) => Buffer.byteLength(value) > VALUE_BYTES_MAX);

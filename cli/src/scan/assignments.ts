@@ -7,7 +7,7 @@ export interface Assigned extends Match {
   isWeak: boolean;
 }
 
-/** Names, then a sign. Words for a password come first, because a value beside one may be chosen by a person. */
+/** Names, then a sign. Names of passwords come first, because a value beside one may be chosen by a person. */
 const NAMED =
   /(?:(?<password>pass(?:word|wd|phrase|code|wort)?|pwd|kennwort|contrase(?:ñ|n)a|senha|requirepass)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|master[_-]?key|credential|auth)[A-Za-z0-9_-]{0,24}["'`\]]{0,2}[ \t]{0,8}(?::=|=>|==?|:|<-)[ \t(]{0,8}/gi;
 const VALUE = /"([^"\\\n]{4,512})"|'([^'\\\n]{4,512})'|`([^`\\\n]{4,512})`|([^\s"'`,;<>(){}[\]]{4,512})/y;

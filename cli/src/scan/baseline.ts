@@ -4,7 +4,7 @@ import { CommandError } from '../failure.ts';
 import type { Finding } from './findings.ts';
 
 /**
- * Findings that were looked at and accepted, as fingerprints. The file is committed, so each fingerprint is slow to compute: a password that a
+ * Findings that were reviewed and accepted, as fingerprints. The file is committed, so each fingerprint is slow to compute: a password that a
  * person chose should not be found by trying a dictionary.
  */
 export interface Baseline {

@@ -17,7 +17,7 @@ const LINE_LENGTH_MAX = 2000;
 
 /** Files of digests, where everything looks random. */
 const DIGESTS =
-  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|mix\.lock|flake\.lock|packages\.lock\.json|\.terraform\.lock\.hcl|.*\.(?:min\.(?:js|css)|map|svg|sum|sha\d+|po|ipynb|tsbuildinfo))$/i;
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|mix\.lock|flake\.lock|packages\.lock\.json|\.terraform\.lock\.hcl)$|\.(?:min\.(?:js|css)|map|svg|sum|sha\d+|po|ipynb|tsbuildinfo)$/i;
 /** What publishes itself: digests of packages and images, public keys, fragments of a certificate. */
 const PUBLIC_BEFORE =
   /(?:sha(?:1|224|256|384|512)[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2-nistp\d{3} |integrity[="': ]{1,6}|(?:sum|hash|digest|checksum|fingerprint|etag|commit|revision)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?|;base64,|SHA256:|"(?:n|x|y|kid)": ?")$/i;
@@ -25,7 +25,7 @@ const PUBLIC_BLOCK =
   /-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?|CRL|PKCS7|CMS|SIGNATURE|DH PARAMETERS)-----[A-Za-z0-9+/=\s:.\\]{0,16384}-----END /g;
 /** Headers may stand before what is encoded. It is one even if its end is missing, as in a part of a file. */
 const PRIVATE_KEY =
-  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=(?:[\s\\nr"'+]|[A-Za-z-]{1,20}: [^\n]{0,200}\n){0,40}[A-Za-z0-9+/=]{16})[A-Za-z0-9+/=\s:,.\\"'()]{0,16384}/g;
+  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=(?:[\s"'+]|\\[nr]|\\(?![nr])|[A-Za-z-]{1,20}: [^\n]{0,200}\n){0,40}[A-Za-z0-9+/=]{16})[A-Za-z0-9+/=\s:,.\\"'()]{0,16384}/g;
 const URL_PASSWORD =
   /(?<=\b[a-z][a-z0-9+.-]{1,30}):\/\/[^\s:/@"'`<>?#]{0,128}:(?<value>[^\s:/@"'`<>?#]{3,256})@(?=[\w[.-])/dgi;
 const SURROUNDED: readonly { kind: string; form: RegExp }[] = [
@@ -129,13 +129,13 @@ function isInside(blocks: readonly RegExpExecArray[], position: number): boolean
 /** Of two that overlap one stays: what a known format explains is not reported again for its looks. */
 function withoutOverlaps<T extends Match & { isWeak?: boolean }>(matches: readonly T[]): T[] {
   const weight = ({ kind, isWeak }: T) => (isWeak === true ? 3 : (GENERAL[kind] ?? 0));
-  const kept: T[] = [];
+  const separate: T[] = [];
   for (const match of matches.toSorted((a, b) => a.start - b.start || weight(a) - weight(b))) {
-    const last = kept.at(-1);
-    if (last === undefined || match.start >= last.end) kept.push(match);
-    else if (weight(match) < weight(last)) kept[kept.length - 1] = match;
+    const last = separate.at(-1);
+    if (last === undefined || match.start >= last.end) separate.push(match);
+    else if (weight(match) < weight(last)) separate[separate.length - 1] = match;
   }
-  return kept;
+  return separate;
 }
 
 const GENERAL: Readonly<Record<string, number>> = {

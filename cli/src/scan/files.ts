@@ -10,13 +10,15 @@ export interface Piece {
   line: number;
   /** Of a finding in history. */
   commit?: string;
+  /** The former texts of the file, if only what is new counts. */
+  before?(): Promise<Buffer[]>;
 }
 
-/** What was looked at, and what was not. */
+/** What was scanned, and what was not. */
 export interface Tally {
   files: number;
   bytes: number;
-  /** Files that are too large, in words. */
+  /** Describes files that are too large. */
   skipped: string[];
 }
 
@@ -64,7 +66,7 @@ function* piecesOf(shown: string, path: string, bytesMax: number, tally: Tally):
     const { size, isRegular } = sizeOf(descriptor);
     if (!isRegular || size === 0) return;
     if (size > bytesMax) {
-      tally.skipped.push(`${file} is larger than ${Math.round(bytesMax / 1024 / 1024)} MiB`);
+      tally.skipped.push(tooLarge(file, bytesMax));
       return;
     }
     const bytes = Buffer.allocUnsafe(size);
@@ -75,10 +77,14 @@ function* piecesOf(shown: string, path: string, bytesMax: number, tally: Tally):
     if (text === null) return;
     tally.files++;
     tally.bytes += length;
-    yield* lineWise(file, text);
+    yield* piecesOfText(file, text);
   } finally {
     closeSync(descriptor);
   }
+}
+
+export function tooLarge(file: string, bytesMax: number): string {
+  return `${file} is larger than ${Math.round(bytesMax / 1024 / 1024)} MiB`;
 }
 
 /** A link that replaced the file since is not followed, and a pipe does not hold the scan. */
@@ -108,7 +114,7 @@ export function textIn(bytes: Buffer): Buffer | null {
 }
 
 /** A text in pieces that end with a line, so that none holds much memory and no secret is cut. */
-function* lineWise(file: string, bytes: Buffer): Generator<Piece> {
+export function* piecesOfText(file: string, bytes: Buffer): Generator<Piece> {
   let line = 1;
   for (let start = 0; start < bytes.length; ) {
     let end = Math.min(start + PIECE_BYTES, bytes.length);

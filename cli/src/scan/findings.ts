@@ -5,6 +5,8 @@ import { newlinesIn, type Piece } from './files.ts';
 export interface Finding {
   file: string;
   line: number;
+  /** A key has several lines. */
+  lastLine: number;
   column: number;
   kind: string;
   /** At most four characters of it. */
@@ -31,15 +33,45 @@ export function findingsIn({ file, bytes, line, commit }: Piece): Finding[] {
     const lineStart = detected.start === 0 ? 0 : bytes.lastIndexOf(10, detected.start - 1) + 1;
     const lineEnd = bytes.indexOf(10, detected.start);
     if (bytes.subarray(lineStart, lineEnd === -1 ? bytes.length : lineEnd).includes(ALLOWED)) continue;
-    const where = { file, line: current, column: detected.start - lineStart + 1, commit: commit ?? null };
+    const lastLine = current + newlinesIn(bytes, detected.start, detected.end);
+    const where = { file, line: current, lastLine, column: detected.start - lineStart + 1, commit: commit ?? null };
     findings.push(findingOf(detected, where));
   }
   return findings;
 }
 
+/** Those that the former texts do not have: on a new line, or not found in any of them. */
+export async function addedFindings(piece: Piece): Promise<Finding[]> {
+  const findings = findingsIn(piece);
+  if (piece.before === undefined || findings.length === 0) return findings;
+  const former = await piece.before();
+  const known = new Set(former.flatMap(linesOf));
+  const lines = linesOf(piece.bytes);
+  const isOnNewLine = ({ line, lastLine }: Finding) =>
+    lines.slice(line - piece.line, lastLine - piece.line + 1).some((text) => !known.has(text));
+  const isKnownValue = memoized(() => former.flatMap((bytes) => findingsIn({ ...piece, bytes, line: 1 })).map(keyOf));
+  return findings.filter((finding) => isOnNewLine(finding) || !isKnownValue().has(keyOf(finding)));
+}
+
+function linesOf(bytes: Buffer): string[] {
+  return bytes.toString('latin1').split('\n');
+}
+
+function keyOf({ kind, value }: Finding): string {
+  return `${kind}\0${value}`;
+}
+
+function memoized(compute: () => string[]): () => ReadonlySet<string> {
+  let known: ReadonlySet<string> | undefined;
+  return () => {
+    known ??= new Set(compute());
+    return known;
+  };
+}
+
 function findingOf(
   { kind, value, isWeak }: Detected,
-  where: Pick<Finding, 'file' | 'line' | 'column' | 'commit'>,
+  where: Pick<Finding, 'file' | 'line' | 'lastLine' | 'column' | 'commit'>,
 ): Finding {
   return { ...where, kind, sample: sampleOf(value), value, isWeak, stored: [] };
 }

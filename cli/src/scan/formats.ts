@@ -1,7 +1,7 @@
 import { entropyOf, isDummy, isMixed } from './judgement.ts';
 
 /**
- * Credentials whose issuer documents their form. Each begins with something that is rare elsewhere, so that the many other words of a file cost one
+ * Credentials whose issuer documents their form. Each begins with something that is rare elsewhere, so that all other text of a file costs one
  * look. Every quantifier is bounded, and no two neighbours can match the same text.
  */
 interface Format {

@@ -1,134 +1,80 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { CommandError } from '../failure.ts';
-import type { Piece, Tally } from './files.ts';
+import { type Piece, piecesOfText, type Tally, textIn, tooLarge } from './files.ts';
+import { GitObjects } from './git-objects.ts';
+import { type FileChange, parseChanges } from './git-raw.ts';
+import { GitRepository } from './git-repository.ts';
 import { Ignored } from './ignore.ts';
 
 /** What is added by what is staged, or by the commits since a reference. */
 export type GitChanges = { staged: true } | { since: string };
 
-const HUNK_BYTES_MAX = 4 * 1024 * 1024;
-/** The configuration of a repository must not run programs here, and must not change the form of the output. */
-const CONFIGURATION = [
-  '-c',
-  'core.quotePath=false',
-  '-c',
-  'core.fsmonitor=false',
-  '-c',
-  'diff.noprefix=false',
-  '-c',
-  'log.showSignature=false',
-];
-const DIFF = [
-  '-U0',
-  '--no-color',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--src-prefix=a/',
-  '--dst-prefix=b/',
-  '--diff-filter=d',
-];
+const RAW = ['-r', '-z', '--raw', '--no-abbrev', '--find-renames', '--ignore-submodules=all'];
+const EMPTY_TREES: Readonly<Record<string, string>> = {
+  sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+};
 
-/** The added lines, hunk by hunk. Lines that a later commit removed are in the history all the same. */
-export async function* gitPieces(changes: GitChanges, tally: Tally): AsyncGenerator<Piece> {
-  const args =
-    'staged' in changes
-      ? ['diff', '--cached', ...DIFF]
-      : [
-          'log',
-          '--patch',
-          '--reverse',
-          '--diff-merges=separate',
-          '--format=commit %H',
-          ...DIFF,
-          '--end-of-options',
-          `${changes.since}..HEAD`,
-          '--',
-        ];
-  const git = spawn('git', [...CONFIGURATION, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let complaint = '';
-  git.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(0, 1000);
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    git.once('close', resolve);
-    git.once('error', () =>
-      reject(new CommandError('git could not be started. Install it, or name the files to scan.')),
-    );
-  });
-  // It is awaited when the output was read, and must not go unheard before.
-  ended.catch(() => {});
-  const ignored = Ignored.of(topOfRepository());
-  yield* addedLines(createInterface({ input: git.stdout.setEncoding('latin1'), crlfDelay: 0 }), tally, (file) =>
-    ignored.covers(file),
-  );
-  const code = await ended;
-  if (code === 0) return;
-  const [first = ''] = complaint.split('\n');
-  throw new CommandError(
-    `git failed: ${first} Run it inside a repository, and name a commit, tag or branch with --since.`,
-  );
+/**
+ * The files that were changed, whole, so that the same is found as in a file; `Piece.before` says what was there already. Blobs are read instead of
+ * differences: attributes and settings decide what a difference shows, and it can run programs. What a later commit removed is in the history all the
+ * same.
+ */
+export async function* gitPieces(changes: GitChanges, bytesMax: number, tally: Tally): AsyncGenerator<Piece> {
+  const repository = GitRepository.open();
+  try {
+    const objects = new GitObjects(repository);
+    try {
+      const ignored = Ignored.of(repository.top ?? process.cwd());
+      const seen = new Set<string>();
+      for await (const change of 'staged' in changes ? stagedIn(repository) : since(repository, changes.since)) {
+        if (!ignored.covers(change.path)) yield* piecesOf(change, objects, bytesMax, tally, seen);
+      }
+    } finally {
+      objects.close();
+    }
+  } finally {
+    repository.close();
+  }
 }
 
-/** Paths in a patch begin there, wherever the command is run. */
-function topOfRepository(): string {
-  const { status, stdout } = spawnSync('git', [...CONFIGURATION, 'rev-parse', '--show-toplevel'], { encoding: 'utf8' });
-  return status === 0 ? stdout.replace(/\n$/, '') : process.cwd();
+function stagedIn(repository: GitRepository): AsyncGenerator<FileChange> {
+  const tree = repository.head() ?? EMPTY_TREES[repository.format] ?? '';
+  return parseChanges(repository.output(repository.start('diff-index', '--cached', ...RAW, tree)));
 }
 
-/** Reads a patch. Its lines are bytes, one character each. */
-export async function* addedLines(
-  lines: AsyncIterable<string>,
+/** Oldest first. Of a merge only what no parent has: the rest came with other commits. */
+function since(repository: GitRepository, reference: string): AsyncGenerator<FileChange> {
+  const from = repository.commitOf(reference);
+  const commits = repository.start('rev-list', '--reverse', '--topo-order', repository.commitOf('HEAD'), `^${from}`);
+  const trees = repository.start('diff-tree', '--stdin', '--root', '-c', ...RAW);
+  return parseChanges(repository.output(trees, repository.output(commits)));
+}
+
+async function* piecesOf(
+  { commit, path, blob, before }: FileChange,
+  objects: GitObjects,
+  bytesMax: number,
   tally: Tally,
-  isIgnored: (file: string) => boolean,
+  seen: Set<string>,
 ): AsyncGenerator<Piece> {
-  let commit: string | null = null;
-  let file: string | null = null;
-  let isInHunk = false;
-  let line = 1;
-  let added: string[] = [];
-  let size = 0;
-  function* flush(): Generator<Piece> {
-    if (added.length > 0 && file !== null) {
-      const bytes = Buffer.from(`${added.join('\n')}\n`, 'latin1');
-      tally.bytes += bytes.length;
-      yield { file, bytes, line, ...(commit !== null && { commit }) };
-    }
-    line += added.length;
-    added = [];
-    size = 0;
+  const { size, content } = (await objects.blob(blob, bytesMax)) ?? { size: 0, content: null };
+  if (content === null) {
+    const why = size > bytesMax ? tooLarge(path, bytesMax) : `${path} is not in this clone (${blob.slice(0, 10)})`;
+    if (!seen.has(why)) tally.skipped.push(why);
+    seen.add(why);
+    return;
   }
-  for await (const text of lines) {
-    if (isInHunk && text.startsWith('+')) {
-      added.push(text.slice(1));
-      size += text.length;
-      if (size > HUNK_BYTES_MAX) yield* flush();
-      continue;
+  const text = textIn(content);
+  if (text === null) return;
+  tally.files++;
+  tally.bytes += size;
+  const former = async () => {
+    const texts: Buffer[] = [];
+    for (const id of before) {
+      const old = await objects.blob(id, bytesMax);
+      const oldText = old?.content == null ? null : textIn(old.content);
+      if (oldText !== null) texts.push(oldText);
     }
-    if (isInHunk && /^[-\\]/.test(text)) continue;
-    yield* flush();
-    const hunk = /^@@ -\S+ \+(\d+)/.exec(text);
-    if (hunk !== null) line = Number(hunk[1]);
-    else if (text.startsWith('+++ ')) {
-      file = fileOf(text.slice(4));
-      if (file !== null && isIgnored(file)) file = null;
-      if (file !== null) tally.files++;
-    } else if (text.startsWith('commit ')) commit = text.slice(7);
-    isInHunk = hunk !== null;
-  }
-  yield* flush();
-}
-
-/** `b/name`, in quotes with escapes if the name needs them, or nothing for a file that was removed. */
-function fileOf(text: string): string | null {
-  const quoted = /^"(.*)"$/.exec(text.trimEnd())?.[1];
-  const plain =
-    quoted === undefined ? text.replace(/\t$/, '') : quoted.replace(/\\([abfnrtv"\\]|[0-7]{3})/g, unescaped);
-  return plain.startsWith('b/') ? Buffer.from(plain.slice(2), 'latin1').toString('utf8') : null;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-
-function unescaped(_: string, sign: string): string {
-  return /^[0-7]{3}$/.test(sign) ? String.fromCharCode(Number.parseInt(sign, 8)) : (ESCAPES[sign] ?? sign);
+    return texts;
+  };
+  for (const piece of piecesOfText(path, text)) yield { ...piece, before: former, ...(commit !== null && { commit }) };
 }

@@ -28,12 +28,14 @@ const DUMMY_WORDS =
 const REFERENCE =
   /^(?:\$\{|\$[A-Za-z_(]|\{\{|\{[A-Za-z_]|<|%[A-Za-z_]+%|%\(|\[[A-Z_]+\]|@[A-Za-z.]+$|!(?:Ref|Sub|GetAtt|Secret|vault)\b|\.{0,2}\/|~\/)|^(?:coffer:\/\/|vault:|arn:|op:\/\/|ref\+|file:|env:|projects\/|process\.env|os\.(?:environ|getenv)|ENV\[|env\(|getenv|System\.|secrets\.|config\.|vars?\.|self\.|this\.|req\.|ctx\.|params?\.|await\b|new\b|function\b)|\$\{\{?|\{\{|<%/;
 
+const isOneLetter = (value: string) => value !== '' && value === value.charAt(0).repeat(value.length);
+
 /** Text that stands for a value, as documentation and code write it: `changeme`, `${TOKEN}`, `<password>`, `vault:…`. */
 export function isDummy(value: string): boolean {
-  return DUMMY_WORDS.test(value) || REFERENCE.test(value) || /^(.)\1*$/.test(value);
+  return DUMMY_WORDS.test(value) || REFERENCE.test(value) || isOneLetter(value);
 }
 
-/** Ids, names, addresses, versions, times and digests that stand beside such words without being a secret. */
+/** Ids, names, addresses, versions, times and digests that stand beside such names without being a secret. */
 export function isIdentifier(value: string): boolean {
   return IDENTIFIERS.some((form) => form.test(value));
 }

@@ -1,4 +1,4 @@
-import { type Coffer, CofferError } from '../../../client/src/index.ts';
+import { type Coffer, CofferError, CursorCheck, collected } from '../../../client/src/index.ts';
 import { inParallel } from '../migrate/parallel.ts';
 import type { Finding } from './findings.ts';
 
@@ -10,6 +10,8 @@ const VALUE_LENGTH_MAX = 16_384;
 const QUERY_LENGTH_MIN = 6;
 const QUERY_LENGTH_MAX = 256;
 const AT_ONCE = 4;
+/** Secrets that are named for one value, at most. */
+const PATHS_MAX = 1000;
 
 export interface Comparison {
   /** Values that were compared. */
@@ -109,7 +111,7 @@ function strongest(byText: ReadonlyMap<string, Finding[]>, max: number) {
 }
 
 async function searchable(coffer: Coffer): Promise<string[]> {
-  const all = await Array.fromAsync(coffer.vaults.list());
+  const all = await collected(coffer.vaults.list());
   return all
     .filter(({ status, is_zero_knowledge }) => status === 'active' && !is_zero_knowledge)
     .map(({ name }) => name);
@@ -117,6 +119,7 @@ async function searchable(coffer: Coffer): Promise<string[]> {
 
 async function pathsWith(coffer: Coffer, vault: string, query: string): Promise<string[]> {
   const paths: string[] = [];
+  const cursors = new CursorCheck();
   let cursor: string | null = null;
   do {
     const body: { query: string; cursor?: string } = cursor === null ? { query } : { query, cursor };
@@ -126,7 +129,8 @@ async function pathsWith(coffer: Coffer, vault: string, query: string): Promise<
       { isRead: true },
     );
     paths.push(...page.matches.map(({ path }) => path));
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+    cursor = cursors.next(page);
+    // More places do not help anybody who looks for a leak.
+  } while (cursor !== null && paths.length < PATHS_MAX);
   return paths;
 }

@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { addPerson } from '../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
@@ -12,7 +12,7 @@ import { addPolicy } from '../../../test/support/vaults.ts';
 import { detect } from './detect.ts';
 import { textIn } from './files.ts';
 import { sampleOf } from './findings.ts';
-import { addedLines } from './git-changes.ts';
+import { parseChanges } from './git-raw.ts';
 import { Ignored } from './ignore.ts';
 
 const MAIN = join(import.meta.dirname, '../../main.js');
@@ -23,6 +23,11 @@ after(() => rmSync(root, { recursive: true, force: true }));
 const GITHUB = ['ghp', 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'].join('_');
 const PASSWORD = ['Tr0ub4', 'dor&9'].join('');
 const AWS = ['AKIA', 'Z7Q2M4X6P5N3L7K2'].join('');
+const KEY = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+}).privateKey;
 
 interface Exit {
   code: number | null;
@@ -67,6 +72,19 @@ function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
     writeFileSync(join(folder, name), content);
   }
   return folder;
+}
+
+/** Git in a folder, with no settings but those of the repository. */
+function gitIn(cwd: string): (...args: string[]) => string {
+  const settings = ['-c', 'user.name=T', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+  const env = { PATH: process.env['PATH'] ?? '', HOME: root, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  return (...args) =>
+    execFileSync('git', [...settings, ...args], {
+      cwd,
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
 }
 
 const places = ({ stdout }: Exit) =>
@@ -178,17 +196,7 @@ describe('scan of files', () => {
 
 describe('scan of git', () => {
   const repository = folderWith({});
-  const git = (...args: string[]) =>
-    execFileSync(
-      'git',
-      ['-c', 'user.name=T', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false', ...args],
-      {
-        cwd: repository,
-        encoding: 'utf8',
-        env: { PATH: process.env['PATH'] ?? '', HOME: root, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    ).trim();
+  const git = gitIn(repository);
   const put = (name: string, content: string) => {
     writeFileSync(join(repository, name), content);
     git('add', '--', name);
@@ -242,40 +250,176 @@ describe('scan of git', () => {
     );
   });
 
-  test('the configuration of a repository runs nothing', async () => {
-    put('x.txt', GITHUB);
-    const mark = join(repository, 'was-run');
-    git('config', 'diff.external', `touch ${mark}`);
-    git('config', 'core.fsmonitor', `touch ${mark}`);
-    assert.deepEqual(places(await scan(repository, ['--staged', '--json'])), ['x.txt:1 github-token']);
-    assert.throws(() => readFileSync(mark), /ENOENT/);
+  describe('finds what a scan of files finds', () => {
+    const utf16 = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+    const files: Readonly<Record<string, string | Buffer>> = {
+      'lone-cr.txt': `one\rtwo ${GITHUB}\nthree\n`,
+      'cr-only.txt': `one\rtwo ${GITHUB}\rthree\r`,
+      'separator.txt': `one\u2028two ${GITHUB}\u0085\n`,
+      'utf16.txt': utf16(`one\r\nkey ${GITHUB}\r\n`),
+      'no-diff.txt': `a\n${GITHUB}\n`,
+      'binary.txt': `a\n${GITHUB}\n`,
+      'new\nline "quoted"\t.txt': `${GITHUB}`,
+      'sub/deep/nested.txt': `\n\n${GITHUB}\n`,
+      'key.pem': KEY,
+      'long.txt': `${'an ordinary line\n'.repeat(300_000)}${GITHUB}\n`,
+      '.gitattributes': 'no-diff.txt -diff\nbinary.txt binary\n*.pem -text diff=hidden\n*.env filter=none\n',
+    };
+    const repository = folderWith(files);
+    const git = gitIn(repository);
+    let inFiles: string[];
+    before(async () => {
+      git('init', '--quiet');
+      git('config', 'diff.relative', 'true');
+      git('config', 'diff.noprefix', 'true');
+      git('config', 'core.quotePath', 'true');
+      git('config', 'diff.ignoreSubmodules', 'all');
+      git('config', 'core.autocrlf', 'false');
+      git('commit', '--quiet', '--allow-empty', '-m', 'empty');
+      git('add', '--all');
+      inFiles = places(await scan(repository, ['--json'])).toSorted();
+      assert.equal(inFiles.length, 10, inFiles.join('\n'));
+    });
+
+    test('in what is staged, from any folder', async () => {
+      for (const cwd of [repository, join(repository, 'sub'), join(repository, 'sub/deep')])
+        assert.deepEqual(places(await scan(cwd, ['--staged', '--json'])).toSorted(), inFiles);
+    });
+
+    test('before there is a commit, with a split index, and in the index that a hook is given', async () => {
+      const fresh = folderWith(files);
+      const inFresh = gitIn(fresh);
+      inFresh('init', '--quiet');
+      inFresh('config', 'core.splitIndex', 'true');
+      inFresh('add', '--all');
+      inFresh('update-index', '--split-index');
+      assert.deepEqual(places(await scan(fresh, ['--staged', '--json'])).toSorted(), inFiles);
+      inFresh('rm', '--quiet', '-r', '--cached', '.');
+      assert.equal((await scan(fresh, ['--staged'])).code, 0);
+      const GIT_INDEX_FILE = join(repository, '.git/index');
+      const GIT_OBJECT_DIRECTORY = join(repository, '.git/objects');
+      const ofHook = await scan(fresh, ['--staged', '--json'], '', { GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY });
+      assert.deepEqual(places(ofHook).toSorted(), inFiles);
+    });
+
+    test('in commits, also of a repository with long ids', async () => {
+      git('commit', '--quiet', '-m', 'all');
+      assert.deepEqual(places(await scan(repository, ['--since', 'HEAD~1', '--json'])).toSorted(), inFiles);
+      const long = folderWith(files);
+      const inLong = gitIn(long);
+      inLong('init', '--quiet', '--object-format=sha256');
+      inLong('commit', '--quiet', '--allow-empty', '-m', 'empty');
+      inLong('add', '--all');
+      assert.deepEqual(places(await scan(long, ['--staged', '--json'])).toSorted(), inFiles);
+      inLong('commit', '--quiet', '-m', 'all');
+      assert.deepEqual(places(await scan(long, ['--since', 'HEAD~1', '--json'])).toSorted(), inFiles);
+    });
   });
 
-  test('any lines are read as a patch without failing', async () => {
+  describe('reports only what was added', () => {
+    const rest = 'a line that stays\n'.repeat(20);
+    const repository = folderWith({ 'old.txt': `first ${AWS}\nsecond\n${rest}`, 'key.pem': KEY });
+    const git = gitIn(repository);
+    const write = (name: string, content: string) => {
+      writeFileSync(join(repository, name), content);
+      git('add', '--', name);
+    };
+    const staged = async () => places(await scan(repository, ['--staged', '--json'])).toSorted();
+    before(() => {
+      git('init', '--quiet', '--initial-branch=main');
+      git('add', '--all');
+      git('commit', '--quiet', '-m', 'first');
+    });
+    afterEach(() => git('reset', '--quiet', '--hard'));
+
+    test('not a line that was there, wherever it is now', async () => {
+      write('old.txt', `new\nsecond\nfirst ${AWS}\n`);
+      assert.deepEqual(await staged(), []);
+      write('old.txt', `second\nfirst: ${AWS}\n`);
+      assert.deepEqual(await staged(), ['old.txt:2 aws-access-key-id'], 'the line has changed');
+    });
+
+    test('a key one of whose lines has changed', async () => {
+      write('key.pem', KEY.replace(/\n[A-Za-z0-9+/=]{8}/, '\nAAAAAAAA'));
+      assert.deepEqual(await staged(), ['key.pem:1 private-key']);
+    });
+
+    test('not what was only moved to another file name, but what was added to it', async () => {
+      git('mv', 'old.txt', 'moved.txt');
+      assert.deepEqual(await staged(), []);
+      write('moved.txt', `first ${AWS}\nsecond\nthird ${GITHUB}\n${rest}`);
+      assert.deepEqual(await staged(), ['moved.txt:3 github-token']);
+    });
+
+    test('nothing of files that were deleted, or of changes of the mode', async () => {
+      git('rm', '--quiet', 'key.pem');
+      git('update-index', '--chmod=+x', 'old.txt');
+      assert.deepEqual(await staged(), []);
+    });
+
+    test('of a merge what neither side had', async () => {
+      git('checkout', '--quiet', '-b', 'side');
+      write('side.txt', `from the side ${AWS}\n`);
+      git('commit', '--quiet', '-m', 'side');
+      git('checkout', '--quiet', 'main');
+      write('main.txt', `from main ${AWS}\n`);
+      git('commit', '--quiet', '-m', 'main');
+      const base = git('rev-parse', 'HEAD');
+      git('merge', '--quiet', '--no-commit', '--no-ff', 'side');
+      write('side.txt', `from the side ${AWS}\nand in the merge ${GITHUB}\n`);
+      git('commit', '--quiet', '-m', 'merge');
+      const found = JSON.parse((await scan(repository, ['--since', base, '--json'])).stdout).findings;
+      assert.deepEqual(
+        found.map(({ file, line, commit }: { file: string; line: number; commit: string }) => [file, line, commit]),
+        [
+          ['side.txt', 1, git('rev-parse', 'side')],
+          ['side.txt', 2, git('rev-parse', 'HEAD')],
+        ],
+      );
+      assert.equal((await scan(repository, ['--since', 'side'])).code, 1, 'main.txt is not in side');
+    });
+
+    test('and says what it left out because it is too large or not in the clone', async () => {
+      write('large.txt', `${'x '.repeat(600_000)}${GITHUB}`);
+      const exit = await scan(repository, ['--staged', '--json', '--max-file-size', '1']);
+      assert.deepEqual(JSON.parse(exit.stdout).skipped, ['large.txt is larger than 1 MiB']);
+      write('lost.txt', `${GITHUB} lost\n`);
+      const id = git('rev-parse', ':lost.txt');
+      rmSync(join(repository, '.git/objects', id.slice(0, 2), id.slice(2)));
+      const lost = await scan(repository, ['--staged', '--json', '--max-file-size', '1']);
+      assert.deepEqual(JSON.parse(lost.stdout).skipped.toSorted(), [
+        'large.txt is larger than 1 MiB',
+        `lost.txt is not in this clone (${id.slice(0, 10)})`,
+      ]);
+    });
+
+    test('also in a shallow clone', async () => {
+      write('later.txt', `later ${GITHUB}\n`);
+      git('commit', '--quiet', '-m', 'later');
+      const shallow = join(root, 'shallow');
+      gitIn(root)('clone', '--quiet', '--depth', '2', `file://${repository}`, shallow);
+      assert.deepEqual(places(await scan(shallow, ['--since', 'HEAD~1', '--json'])), ['later.txt:1 github-token']);
+    });
+  });
+
+  test('any bytes are read as changes, or refused', async () => {
     const marks = [
-      '+++ b/f',
-      '@@ -0,0 +3 @@',
-      '+x',
-      '-y',
-      '\\ No newline',
-      'commit abc',
-      '+++ "b/\\303\\251"',
-      '@@',
-      '',
+      ':100644 100644 aa bb M\0',
+      '::100644 100644 100644 aa bb cc MM\0',
+      ':0 0 a b R100\0',
+      'f\0',
+      'abc\0',
     ];
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(fc.constantFrom(...marks), fc.string())), async (lines) => {
-        const tally = { files: 0, bytes: 0, skipped: [] };
-        const pieces = await Array.fromAsync(
-          addedLines(
-            (async function* () {
-              yield* lines;
-            })(),
-            tally,
-            () => false,
-          ),
-        );
-        for (const { line } of pieces) assert.ok(line >= 0);
+      fc.asyncProperty(fc.array(fc.oneof(fc.constantFrom(...marks), fc.string())), async (parts) => {
+        async function* output() {
+          for (const part of parts) yield Buffer.from(part);
+        }
+        try {
+          for await (const { blob, before } of parseChanges(output())) assert.ok(!before.includes(blob));
+        } catch (error) {
+          assert.match(String(error), /git ended in the middle of a change/);
+        }
       }),
     );
   });
@@ -312,8 +456,42 @@ describe('rules of scans', () => {
     assert.equal(ignored.covers('dir/below/file.txt'), true);
   });
 
+  test('paths to ignore that are made to be slow are not, and stars match as before', () => {
+    const before = process.cpuUsage();
+    const long = 'a'.repeat(255);
+    const deep = `${'a/'.repeat(500)}b`;
+    for (const rule of [
+      '*a'.repeat(500),
+      '**/a/'.repeat(200).slice(0, -1),
+      `${'?*'.repeat(500)}z`,
+      `x${' '.repeat(1000)}y`,
+    ]) {
+      const ignored = new Ignored(`${rule}\n`.repeat(20));
+      for (const path of [long, deep, `${long}/${long}`]) ignored.covers(path);
+    }
+    assert.ok(process.cpuUsage(before).user < 20e6);
+    assert.throws(() => new Ignored('a'.repeat(2000)), /more than 1024 characters/);
+    const cases: [rule: string, path: string, isIgnored: boolean][] = [
+      ['*a*b*', 'xaxbx', true],
+      ['*a*b*', 'xbxax', false],
+      ['a*', 'a', true],
+      ['**', 'x/y', true],
+      ['a/**', 'a', false],
+      ['a/**', 'a/b/c', true],
+      ['a/**/b', 'a/b', true],
+      ['a/**/b', 'a/x/y/b', true],
+      ['a/**/b', 'ab', false],
+      ['a\\*', 'a*', true],
+      ['a\\*', 'ab', false],
+      ['x\\ ', 'x ', true],
+      ['[a]', '[a]', true],
+      ['a.c', 'abc', false],
+    ];
+    for (const [rule, path, isIgnored] of cases) assert.equal(new Ignored(rule).has(path, false), isIgnored, rule);
+  });
+
   test('any bytes are scanned, in their order and without overlaps', () => {
-    const words = [
+    const fragments = [
       'password=',
       '"',
       "'",
@@ -327,7 +505,7 @@ describe('rules of scans', () => {
       'Bearer ',
     ];
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.constantFrom(...words), fc.string())), (parts) => {
+      fc.property(fc.array(fc.oneof(fc.constantFrom(...fragments), fc.string())), (parts) => {
         const found = detect(Buffer.from(parts.join('')), 'any.txt');
         for (const [i, one] of found.entries()) assert.ok(one.start < one.end && one.start >= (found[i - 1]?.end ?? 0));
       }),

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { CheckpointSet, Report } from './checkpoints.ts';
 import { UnreadableInputError } from './log.ts';
+import { quoted } from './quoted.ts';
 import { signatureProblem } from './signature.ts';
 
 /** The first line of an object of the archive (CV_AUDIT_ARCHIVE). */
@@ -46,7 +47,7 @@ export function verifyArchive(
   const key = checkpoints.trustedKey(header.key_id, named);
   if (key === null)
     report(
-      `is signed by ${header.key_id}, which is neither a key given with --key nor a successor of one in the files`,
+      `is signed by ${quoted(header.key_id)}, which is neither a key given with --key nor a successor of one in the files`,
     );
   else {
     const failed = signatureProblem(
@@ -72,7 +73,7 @@ export function verifyOrder(headers: readonly ArchiveHeader[], report: Report): 
     const sorted = own.toSorted((a, b) => a.first_seq - b.first_seq);
     for (const [i, next] of sorted.entries()) {
       const last = sorted[i - 1];
-      const where = `the archive from entry ${next.first_seq} of ${next.tenant_id}`;
+      const where = `the archive from entry ${next.first_seq} of ${quoted(next.tenant_id)}`;
       if (last === undefined) continue;
       if (next.first_seq !== last.last_seq + 1)
         report(where, `does not follow the one before it, which ends with ${last.last_seq}`);

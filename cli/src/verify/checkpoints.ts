@@ -1,3 +1,4 @@
+import { quoted } from './quoted.ts';
 import { keyIdOf, signatureProblem } from './signature.ts';
 
 /** A checkpoint in the format of `GET /v1/audit/checkpoints`. */
@@ -51,7 +52,7 @@ export class CheckpointSet {
     }
     const bytes = Buffer.from(public_key, 'base64');
     if (keyIdOf(bytes) === key_id) this.#keys.set(key_id, bytes);
-    else report(`key ${key_id}`, 'has a public key that does not match its id');
+    else report(`key ${quoted(key_id)}`, 'has a public key that does not match its id');
     if (typeof endorsed_by === 'string' && typeof endorsement === 'string') {
       this.#endorsements.push({ keyId: key_id, by: endorsed_by, signature: Buffer.from(endorsement, 'base64') });
     }
@@ -121,11 +122,12 @@ export class CheckpointSet {
 
   #problem(checkpoint: Checkpoint, tenantId: string, trusted: ReadonlySet<string>): string | null {
     const { key_id, tenant_id, signature } = checkpoint;
-    if (tenant_id !== tenantId) return `belongs to tenant ${tenant_id}, but the log belongs to tenant ${tenantId}`;
+    if (tenant_id !== tenantId)
+      return `belongs to tenant ${quoted(tenant_id)}, but the log belongs to tenant ${quoted(tenantId)}`;
     if (!trusted.has(key_id))
-      return `is signed by ${key_id}, which is neither a key given with --key nor a successor of one`;
+      return `is signed by ${quoted(key_id)}, which is neither a key given with --key nor a successor of one`;
     const key = this.#keys.get(key_id);
-    if (key === undefined) return `is signed by ${key_id}, which is in none of the files`;
+    if (key === undefined) return `is signed by ${quoted(key_id)}, which is in none of the files`;
     const failed = signatureProblem(
       key,
       'coffer-audit-checkpoint-v1',
@@ -165,7 +167,12 @@ export function documentsIn(text: string): unknown[] {
   try {
     return [JSON.parse(text)];
   } catch {
-    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    const lines = text.split('\n').filter((line) => !isBlank(line));
     return lines.map((line) => JSON.parse(line));
   }
+}
+
+/** As JSON sees it; other characters that look empty are content. */
+export function isBlank(line: string): boolean {
+  return /^[ \t\r]*$/.test(line);
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { createReadStream, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { type ArchiveHeader, verifyArchive, verifyOrder } from './archive.ts';
 import { CheckpointSet } from './checkpoints.ts';
+import { linesOf } from './lines.ts';
 import { UnreadableInputError } from './log.ts';
+import { inOneLine, quoted } from './quoted.ts';
 import { isKeyId } from './signature.ts';
 import { type Problem, type Result, verifyLog } from './verification.ts';
 
@@ -39,7 +40,7 @@ class UsageError extends Error {}
 try {
   process.exitCode = await run();
 } catch (error) {
-  process.stderr.write(`coffer-verify: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${inOneLine(`coffer-verify: ${error instanceof Error ? error.message : String(error)}`)}\n`);
   if (error instanceof UsageError) process.stderr.write(`\n${USAGE}`);
   process.exitCode = EXIT_UNKNOWN;
 }
@@ -58,7 +59,9 @@ async function run(): Promise<number> {
         checkpointProblems.push({ where: `${file}: ${where}`, what }),
       );
     } catch (error) {
-      throw new UnreadableInputError(`${file} cannot be read: ${(error as Error).message}`);
+      // The message of a parser quotes the file.
+      const why = error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message;
+      throw new UnreadableInputError(`${file} cannot be read: ${why}`);
     }
   }
   if (checkpoints.size === 0 && checkpointProblems.length === 0 && !options.chainOnly) {
@@ -81,7 +84,6 @@ function verifyArchives(
   problems: Problem[],
   trusted: ReadonlySet<string>,
 ): number {
-  const print = (text: string) => process.stdout.write(`${text}\n`);
   const headers: ArchiveHeader[] = [];
   for (const file of files) {
     try {
@@ -96,7 +98,7 @@ function verifyArchives(
   for (const { where, what } of problems) print(`WRONG: ${where} ${what}`);
   for (const { tenant_id, entries, first_seq, last_seq, from, to, key_id } of headers)
     print(
-      `Archive of ${tenant_id}: ${entries} entries, ${first_seq} to ${last_seq}, from ${from} to ${to}. Signed by ${key_id}.`,
+      `Archive of ${quoted(tenant_id)}: ${entries} entries, ${first_seq} to ${last_seq}, from ${quoted(from)} to ${quoted(to)}. Signed by ${quoted(key_id)}.`,
     );
   print(problems.length === 0 ? 'OK' : 'NOT OK');
   return problems.length === 0 ? 0 : EXIT_WRONG;
@@ -150,33 +152,23 @@ function parseArguments() {
   }
 }
 
-/** A read error rejects the iteration, so that it is not mistaken for the end of the log. */
-async function* linesOf(input: NodeJS.ReadableStream): AsyncIterable<string> {
-  const failed = new Promise<never>((_, reject) => {
-    input.once('error', (error) => reject(new UnreadableInputError(`the log cannot be read: ${error.message}`)));
-  });
-  failed.catch(() => {});
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
-  for (;;) {
-    const { done, value } = await Promise.race([lines.next(), failed]);
-    if (done === true) return;
-    yield value;
-  }
+/** Every line of the result goes through here: what the files contain may be forged, and must not look like a result. */
+function print(text: string): void {
+  process.stdout.write(`${inOneLine(text)}\n`);
 }
 
 function printResult(result: Result, isChainOnly: boolean, verdict: string): void {
-  const print = (text: string) => process.stdout.write(`${text}\n`);
   for (const { where, what } of result.problems) print(`WRONG: ${where} ${what}`);
   if (result.hasMoreProblems) print('… and more.');
   const { tenantId, entries, purged, firstSeq, lastSeq, checkpoints, signedSeq, keyIds } = result;
-  print(`Log of ${tenantId}: ${entries} entries, ${firstSeq} to ${lastSeq}.`);
+  print(`Log of ${quoted(tenantId)}: ${entries} entries, ${firstSeq} to ${lastSeq}.`);
   if (purged > 0)
     print(`${purged} of them were purged after the retention period of their vault; the log records which.`);
   if (!isChainOnly) {
     print(`Valid checkpoints: ${checkpoints}. The last one covers everything up to entry ${signedSeq}.`);
     if (lastSeq > signedSeq)
       print(`Entries ${Math.max(signedSeq + 1, firstSeq)} to ${lastSeq} are newer and not covered.`);
-    for (const id of keyIds) print(`Signed by ${id}.`);
+    for (const id of keyIds) print(`Signed by ${quoted(id)}.`);
   }
   print(verdict);
 }

@@ -80,7 +80,9 @@ function recordIn(text: string): PurgeRecord | null {
   try {
     const fields = JSON.parse(text) as unknown[];
     if (fields[FIELDS.action] !== ACTION || fields[FIELDS.actorKind] !== 'system') return null;
-    return { ...JSON.parse(String(fields[FIELDS.details])), id: String(fields[FIELDS.id]) };
+    const { from_seq, entries, digest } = JSON.parse(String(fields[FIELDS.details])) as PurgeRecord;
+    if (!Number.isSafeInteger(from_seq)) return null;
+    return { id: String(fields[FIELDS.id]), from_seq, entries, digest };
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { type CheckpointSet, documentsIn, type Report } from './checkpoints.ts';
+import { type CheckpointSet, documentsIn, isBlank, type Report } from './checkpoints.ts';
 import {
   ChainCheck,
   type ExportHeader,
@@ -9,6 +9,7 @@ import {
   type Start,
   UnreadableInputError,
 } from './log.ts';
+import { quoted } from './quoted.ts';
 
 export interface Problem {
   where: string;
@@ -80,7 +81,8 @@ function startOf(header: ExportHeader | null, shown: readonly Link[], wanted: Wa
   const tenantId = wanted.tenantId ?? header?.tenant_id ?? wanted.checkpoints.tenantId;
   if (tenantId === null)
     throw new UnreadableInputError('no file contains the tenant of the log: give it with --tenant');
-  if (header !== null && header.tenant_id !== tenantId) report('the log', `belongs to tenant ${header.tenant_id}`);
+  if (header !== null && header.tenant_id !== tenantId)
+    report('the log', `belongs to tenant ${quoted(header.tenant_id)}`);
   const firstSeq = header?.first_seq ?? (wanted.fromSeq > 1 ? (shown[0]?.seq ?? wanted.fromSeq) : 1);
   if (firstSeq !== wanted.fromSeq) report('the log', `starts with entry ${firstSeq}, not with ${wanted.fromSeq}`);
   const previousHash = firstSeq === 1 ? GENESIS_HASH : (header?.previous_hash ?? '');
@@ -100,7 +102,7 @@ class LineReader {
       const { done, value } = await this.#lines.next();
       if (done === true) return null;
       this.#number++;
-      if (value.trim() !== '') return value;
+      if (!isBlank(value)) return value;
     }
   }
 

@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional
 from urllib.parse import quote
 
-from ._errors import CofferError
+from ._errors import UNEXPECTED_ANSWER, CofferError
 
 if TYPE_CHECKING:
     from ._transport import Transport
@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 REDACTED = "[redacted]"
 #: Two callers may create and delete the same path at the same time; each round sees the newest state.
 SET_ROUNDS = 3
+#: More pages than any list has.
+PAGES_MAX = 1_000_000
 
 
 class ListedSecret:
@@ -86,13 +88,21 @@ class Secrets:
         query = {"limit": str(page_size)}
         if prefix is not None:
             query["prefix"] = prefix
-        while True:
+        former = None
+        for number in range(1, PAGES_MAX + 1):
             page = self._transport.call("GET", self._url(vault), query=query)
             for fields in page["secrets"]:
                 yield ListedSecret(vault, fields)
-            if page["next_cursor"] is None:
+            cursor = page["next_cursor"]
+            if cursor is None:
                 return
-            query["cursor"] = page["next_cursor"]
+            if cursor == former:
+                raise CofferError(UNEXPECTED_ANSWER, "The service repeats a page of a list.")
+            # Replaced after twice as many pages each time, so that a circle of any length is noticed.
+            if number & (number - 1) == 0:
+                former = cursor
+            query["cursor"] = cursor
+        raise CofferError(UNEXPECTED_ANSWER, "The service sent a list that does not end.")
 
     def set(
         self,

@@ -134,6 +134,10 @@ class Rules(unittest.TestCase):
         coffer = self.client(*[(307, {"location": "/again"}, b"")] * 9)
         self.refused("REGION_REDIRECT", coffer.secrets.get, "v", "x")
 
+    def test_a_list_that_turns_in_a_circle_ends(self) -> None:
+        pages = [(200, {}, f'{{"secrets":[],"next_cursor":"{"abc"[i % 3]}"}}'.encode()) for i in range(12)]
+        self.refused("UNEXPECTED_ANSWER", list, self.client(*pages).secrets.list("v"))
+
     def test_an_answer_that_is_no_json_is_an_error_without_its_text(self) -> None:
         coffer = self.client((200, {}, b"<html>s3cret</html>"))
         self.assertNotIn("s3cret", str(self.refused("UNEXPECTED_ANSWER", coffer.secrets.get, "v", "x")))

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { shared } from '../texts/shared.ts';
+import { shared } from './texts.ts';
 
 export type Tone = 'good' | 'warning' | 'danger' | 'accent';
 

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { useAction } from '../loading.ts';
-import { shared } from '../texts/shared.ts';
 import { FormDialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
+import { shared } from './texts.ts';
 
 /** Asks before something is done that cannot be undone by one click. With `typed`, its name has to be typed first. */
 export function Confirm({
@@ -23,17 +22,15 @@ export function Confirm({
   work: () => Promise<void>;
   onClose: () => void;
 }) {
-  const action = useAction();
   const [text, setText] = useState('');
   return (
     <FormDialog
       title={title}
-      action={action}
       submitText={submitText}
       isDanger={isDanger}
       isIncomplete={typed !== undefined && text !== typed}
       onClose={onClose}
-      onSubmit={() => void action.run(work)}
+      submit={work}
     >
       <p>{children}</p>
       {typed === undefined ? null : (

@@ -1,5 +1,5 @@
-import { shared } from '../texts/shared.ts';
 import { Button } from './button.tsx';
+import { shared } from './texts.ts';
 import { toast } from './toasts.tsx';
 
 /** A text that is no secret and has to be given elsewhere. */

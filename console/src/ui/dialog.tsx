@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { Action } from '../loading.ts';
-import { shared } from '../texts/shared.ts';
+import { type Action, useAction } from '../app/loading.ts';
 import { Button } from './button.tsx';
 import { FieldChanges } from './field-changes.ts';
 import { Form } from './form.tsx';
 import { ErrorNote } from './notice.tsx';
+import { shared } from './texts.ts';
 
 interface DialogProps {
   title: string;
@@ -79,7 +79,7 @@ function AskToDiscard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: ()
   );
 }
 
-/** A dialog with a form that an action carries out. It stays open with the error if that fails. */
+/** A dialog with a form. It stays open with the error if what it does fails; `action` is given where something else shares it. */
 export function FormDialog({
   title,
   action,
@@ -88,31 +88,33 @@ export function FormDialog({
   isWide,
   isIncomplete,
   children,
-  onSubmit,
+  submit,
   onClose,
 }: DialogProps & {
-  action: Action;
+  action?: Action;
   submitText: string;
   isDanger?: boolean;
   isIncomplete?: boolean;
-  onSubmit: () => void;
+  submit: () => Promise<unknown>;
 }) {
+  const own = useAction();
+  const { error, isRunning, run } = action ?? own;
   return (
     <Dialog title={title} onClose={onClose} isWide={isWide === true}>
       <Form
-        error={action.error}
+        error={error}
         onSubmit={() => {
-          if (isIncomplete !== true) onSubmit();
+          if (isIncomplete !== true) void run(submit);
         }}
       >
         {children}
-        <ErrorNote error={action.error} />
+        <ErrorNote error={error} />
         <div class="dialog-foot">
           <Button onClick={onClose}>{shared.cancel}</Button>
           <Button
             type="submit"
             kind={isDanger ? 'danger' : 'primary'}
-            isBusy={action.isRunning}
+            isBusy={isRunning}
             isDisabled={isIncomplete === true}
           >
             {submitText}

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import type { Example } from '../texts/example.ts';
-import { shared } from '../texts/shared.ts';
 import { Button } from './button.tsx';
+import type { Example } from './example.ts';
 import { Tabs } from './tabs.tsx';
+import { shared } from './texts.ts';
 import { toast } from './toasts.tsx';
 
 /** Code to copy, one language at a time, and what installs what it needs. It holds no credentials. */

@@ -71,7 +71,9 @@ export function TextField(props: TextFieldProps) {
         {...attributes}
         ref={input}
         class={props.isMono ? 'input mono' : 'input'}
-        type={type as 'text'}
+        // Browsers refuse letters beyond ASCII before the @ of an e-mail address, which the service takes.
+        type={type === 'email' ? 'text' : (type as 'text')}
+        inputMode={type === 'email' ? 'email' : undefined}
         value={value}
         required={props.isRequired}
         autofocus={props.isFocused}

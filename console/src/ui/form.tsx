@@ -1,7 +1,7 @@
 import type { CofferError } from '@coffer/client';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type FieldProblem, fieldOf, fieldProblems, sentenceAt } from '../field-problems.ts';
+import { type FieldProblem, fieldOf, fieldProblems, sentenceAt } from './field-problems.ts';
 
 interface FormState {
   readonly error: CofferError | null;

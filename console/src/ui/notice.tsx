@@ -1,15 +1,16 @@
 import type { CofferError } from '@coffer/client';
-import type { ComponentChildren } from 'preact';
-import { takesTrustedFactor } from '../asked.ts';
-import { fieldProblems, messageOf, sentenceOf } from '../field-problems.ts';
-import { lazyPart } from '../lazy-part.tsx';
-import type { Loaded } from '../loading.ts';
-import { problemTexts } from '../texts/problems.ts';
-import { shared } from '../texts/shared.ts';
+import { type ComponentChildren, type ComponentType, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Loaded } from '../app/loading.ts';
+import { takesTrustedFactor } from '../app/step-up-prompt.ts';
 import { Button } from './button.tsx';
+import { fieldProblems, messageOf, sentenceOf } from './field-problems.ts';
 import { useProblemsWithoutField } from './form.tsx';
+import { problemTexts } from './problem-texts.ts';
+import { shared } from './texts.ts';
 
-const FortressHelp = lazyPart(() => import('../pages/fortress-help.tsx'));
+/** What is shown for a refusal that takes an older second factor. The shell knows that part; parts know no page. */
+export const TrustedFactorHelp = createContext<ComponentType<{ requestId: string | null }> | null>(null);
 
 type Kind = 'good' | 'warning' | 'danger';
 
@@ -20,8 +21,9 @@ export function Notice({ kind, children }: { kind?: Kind; children: ComponentChi
 /** What went wrong, what to do, and, unless something was only typed wrong, the id under which the operator finds the request. What a field of the form shows is not repeated. */
 export function ErrorNote({ error, retry }: { error: CofferError | null; retry?: (() => void) | undefined }) {
   const rest = useProblemsWithoutField(error);
+  const Help = useContext(TrustedFactorHelp);
   if (error === null) return null;
-  if (takesTrustedFactor(error)) return <FortressHelp requestId={error.requestId} />;
+  if (Help !== null && takesTrustedFactor(error)) return <Help requestId={error.requestId} />;
   const isMarked = rest.length < fieldProblems(error).length;
   const isAboutFields = isMarked || rest.length > 0;
   return (

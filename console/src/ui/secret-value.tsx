@@ -1,13 +1,12 @@
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Action, useAction } from '../loading.ts';
-import { secretTexts } from '../texts/secret.ts';
+import { type Action, useAction } from '../app/loading.ts';
 import { Button } from './button.tsx';
+import { copyForAWhile } from './clipboard.ts';
 import { ErrorNote } from './notice.tsx';
 import { toast } from './toasts.tsx';
+import { valueTexts } from './value-texts.ts';
 
-/** How long a copied value stays in the clipboard. */
-const CLIPBOARD_MS = 30_000;
 /** A shorter press is a click by somebody who did not read the button; the value is not read for it. */
 const HOLD_MS = 250;
 
@@ -47,7 +46,7 @@ export function useReveal(load: () => Promise<string>, action: Action) {
   }, []);
   const button = {
     'aria-pressed': value !== null,
-    title: secretTexts.holdToReveal,
+    title: valueTexts.holdToReveal,
     // With a mouse or a finger it shows the value for as long as it is held.
     onPointerDown: (event: TargetedPointerEvent<HTMLButtonElement>) => {
       event.currentTarget.setPointerCapture(event.pointerId);
@@ -58,7 +57,7 @@ export function useReveal(load: () => Promise<string>, action: Action) {
       }, HOLD_MS);
     },
     onPointerUp: () => {
-      if (!isHeldLongEnough.current) toast(secretTexts.keepHolding);
+      if (!isHeldLongEnough.current) toast(valueTexts.keepHolding);
       release();
     },
     onPointerCancel: release,
@@ -87,10 +86,10 @@ export function SecretValue({ load, label }: { load: () => Promise<string>; labe
           {value ?? '••••••••••••'}
         </output>
         <button type="button" class="button" aria-busy={action.isRunning} {...button}>
-          {secretTexts.reveal}
+          {valueTexts.reveal}
         </button>
         <Button onClick={() => action.run(async () => copyForAWhile(await load()))} isBusy={action.isRunning}>
-          {secretTexts.copy}
+          {valueTexts.copy}
         </Button>
       </div>
       <ErrorNote error={action.error} />
@@ -108,21 +107,4 @@ export function hideWhenLeft(hide: () => void): () => void {
     removeEventListener('blur', hide);
     document.removeEventListener('visibilitychange', whenHidden);
   };
-}
-
-let clearing: ReturnType<typeof setTimeout> | undefined;
-
-/** The clipboard is overwritten after a while. A browser allows that only while the page has the focus, so it is tried again when it has it. */
-export async function copyForAWhile(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text);
-  toast(secretTexts.copied(CLIPBOARD_MS / 1000));
-  clearTimeout(clearing);
-  const clear = () => {
-    if (!document.hasFocus()) {
-      addEventListener('focus', clear, { once: true });
-      return;
-    }
-    navigator.clipboard.writeText('').catch(() => toast(secretTexts.clipboardNotCleared));
-  };
-  clearing = setTimeout(clear, CLIPBOARD_MS);
 }

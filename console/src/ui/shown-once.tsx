@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { shared } from '../texts/shared.ts';
 import { Button } from './button.tsx';
+import { copyForAWhile } from './clipboard.ts';
 import { Dialog } from './dialog.tsx';
 import { Notice } from './notice.tsx';
 import { saveFile } from './save-file.ts';
-import { copyForAWhile } from './secret-value.tsx';
+import { shared } from './texts.ts';
 
 /** A credential that the service shows once. It is in the document only while this is open. */
 export function ShownOnce({

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { shared } from '../texts/shared.ts';
+import { shared } from './texts.ts';
 
 interface Link {
   readonly href: string;

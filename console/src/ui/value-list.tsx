@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
-import { shared } from '../texts/shared.ts';
-import { listOf } from '../words.ts';
+import { listOf } from './comma-list.ts';
 import { useField } from './field.tsx';
+import { shared } from './texts.ts';
 
 /** Several short texts. Each is added with Enter or a comma; suggestions may be ignored. */
 export function ValueList({

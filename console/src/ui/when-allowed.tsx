@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { type Check, mayOne } from '../capabilities.ts';
-import { useLoaded } from '../loading.ts';
-import { shared } from '../texts/shared.ts';
-import { PageHead } from './layout.tsx';
+import { type Check, mayOne } from '../app/capabilities.ts';
+import { useLoaded } from '../app/loading.ts';
 import { Empty, WhenLoaded } from './notice.tsx';
+import { PageHead } from './page-head.tsx';
+import { shared } from './texts.ts';
 
 /**
  * Shows a page to whom it would not be refused, and tells everybody else whom to ask. Nothing is requested for them. With `title` they see the head

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import type { Loaded } from '../loading.ts';
-import { PageHead } from './layout.tsx';
+import type { Loaded } from '../app/loading.ts';
 import { Empty, WhenLoaded } from './notice.tsx';
+import { PageHead } from './page-head.tsx';
 
 interface Missing {
   /** The heading while the thing itself is not there to be named. */

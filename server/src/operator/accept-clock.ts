@@ -1,10 +1,10 @@
-import { systemEntry } from '../kernel/audit/system-entry.ts';
-import { timestamp } from '../kernel/platform/clock.ts';
-import type { Config } from '../kernel/platform/config.ts';
+import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
+import { timestamp } from '../kernel/base/clock.ts';
 import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
 import { newestRecordAt } from '../kernel/time/newest-record.ts';
 import { CLOCK, savePermission } from '../kernel/time/operator-permissions.ts';
 import { systemTime } from '../kernel/time/sources.ts';
+import type { Config } from '../settings/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 /** For use after the clock was ahead: records made meanwhile lie in the future, and would keep jobs from removing anything until then. */

@@ -1,4 +1,4 @@
-import type { Config } from '../kernel/platform/config.ts';
+import type { Config } from '../settings/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 /**

@@ -1,11 +1,11 @@
-import { systemEntry } from '../kernel/audit/system-entry.ts';
+import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, timestamp } from '../kernel/base/clock.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { makeDue, refusedJobs } from '../kernel/jobs/leases.ts';
-import { DAY_MS, timestamp } from '../kernel/platform/clock.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
 import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
 import { savePermission } from '../kernel/time/operator-permissions.ts';
 import { systemTime } from '../kernel/time/sources.ts';
+import type { Config } from '../settings/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 const VALID_MS = DAY_MS;

@@ -8,11 +8,11 @@ import {
   restoreRange,
   splitObject,
 } from '../features/audit/index.ts';
-import { pqcKeysOf } from '../features/pqc/index.ts';
-import { timestamp } from '../kernel/platform/clock.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import type { Kernel } from '../kernel/platform/kernel.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { PqcKeys } from '../features/pqc/index.ts';
+import { timestamp } from '../kernel/base/clock.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
+import type { Kernel } from '../kernel/request/kernel.ts';
+import type { Config } from '../settings/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 export interface AuditRestoreOptions {
@@ -60,7 +60,7 @@ async function restoreOne(kernel: Kernel, { row, file }: Chosen, days: number): 
   if (object === undefined) throw new StartError('Set CV_AUDIT_ARCHIVE to the archive, or name the files to restore.');
   if (object === null) throw new StartError(`The archive has no ${name}: bring it back from a copy of the archive.`);
   try {
-    await restoreRange({ kernel, keys: pqcKeysOf(kernel) }, row, object, days);
+    await restoreRange({ kernel, keys: new PqcKeys(kernel) }, row, object, days);
   } catch (error) {
     if (error instanceof ArchiveError)
       throw new StartError(`${name} cannot be restored: ${error.message}. Nothing of it was restored.`);

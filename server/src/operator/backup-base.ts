@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { DAY_MS } from '../kernel/platform/clock.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { DAY_MS } from '../kernel/base/clock.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { backupsIn, type FoundBackup } from './backup-folder.ts';
 import { BackupReader } from './backup-format.ts';
 import { readIndex } from './backup-index.ts';

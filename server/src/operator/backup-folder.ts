@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { type BackupHeader, BackupReader } from './backup-format.ts';
 
 export const UNFINISHED_SUFFIX = '.unfinished';

@@ -4,8 +4,8 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { seal } from '../kernel/crypto/sealing.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
 import { BackupReader, BackupWriter, lineOf } from './backup-format.ts';
 import { rangesOf, readIndex, writeIndex } from './backup-index.ts';
 
@@ -72,7 +72,7 @@ test('the index is read without the rows, and only from a file that has all its 
   for (let n = 0; n < 2000; n++) writer.write(lineOf(['table', { n, text: randomBytes(600).toString('base64') }]));
   const index = {
     blocks: Array.from({ length: 2500 }, (_, n) => ({ rows: n, digest: randomBytes(32).toString('base64') })),
-    kept: rangesOf([1, 2, 3, 7, 9, 10]),
+    unchanged: rangesOf([1, 2, 3, 7, 9, 10]),
   };
   writeIndex(writer, index, (indexPiece) => ['#end', { index_piece: indexPiece }]);
   closeSync(fd);
@@ -84,7 +84,7 @@ test('the index is read without the rows, and only from a file that has all its 
       reader.close();
     }
   };
-  assert.deepEqual(index.kept, [
+  assert.deepEqual(index.unchanged, [
     [1, 3],
     [7, 7],
     [9, 10],

@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { type SealedLocation, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
 
 /**

@@ -3,8 +3,8 @@ import type { Block } from './backup-blocks.ts';
 import { type BackupReader, type BackupWriter, lineOf } from './backup-format.ts';
 
 const BLOCKS = '#blocks';
-const KEPT = '#kept';
-export const INDEX_MARKS: readonly string[] = [BLOCKS, KEPT];
+const UNCHANGED = '#kept';
+export const INDEX_MARKS: readonly string[] = [BLOCKS, UNCHANGED];
 const ITEMS_PER_LINE = 1000;
 
 type Range = [first: number, last: number];
@@ -12,15 +12,19 @@ type Range = [first: number, last: number];
 /** What a backup has. A full one has blocks of rows; an incremental one names blocks of its base, by their position. */
 export interface BackupIndex {
   blocks: Block[];
-  kept: Range[];
+  unchanged: Range[];
 }
 
 /** Writes the index and the last line. */
-export function writeIndex(writer: BackupWriter, { blocks, kept }: BackupIndex, last: (indexPiece: number) => unknown) {
+export function writeIndex(
+  writer: BackupWriter,
+  { blocks, unchanged }: BackupIndex,
+  last: (indexPiece: number) => unknown,
+) {
   const indexPiece = writer.cut();
   for (const some of portions(blocks))
     writer.write(lineOf([BLOCKS, some.map(({ rows, digest }) => [rows, digest] satisfies [number, string])]));
-  for (const some of portions(kept)) writer.write(lineOf([KEPT, some]));
+  for (const some of portions(unchanged)) writer.write(lineOf([UNCHANGED, some]));
   writer.cut();
   writer.write(lineOf(last(indexPiece)));
   writer.finish();
@@ -37,11 +41,11 @@ export function readIndex(reader: BackupReader, rootKey: KeyObject): BackupIndex
     return end.index_piece;
   });
   if (lines === null) return null;
-  const index: BackupIndex = { blocks: [], kept: [] };
+  const index: BackupIndex = { blocks: [], unchanged: [] };
   for (const line of lines) {
     const [name, items] = line as [string, unknown];
     if (name === BLOCKS) for (const [rows, digest] of items as [number, string][]) index.blocks.push({ rows, digest });
-    if (name === KEPT) index.kept.push(...(items as Range[]));
+    if (name === UNCHANGED) index.unchanged.push(...(items as Range[]));
   }
   return index;
 }

@@ -1,6 +1,6 @@
 import { rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { DAY_MS } from '../kernel/platform/clock.ts';
+import { DAY_MS } from '../kernel/base/clock.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import { backupsIn, type FoundBackup, nameOf, unfinishedIn } from './backup-folder.ts';
 import type { BackupHeader } from './backup-format.ts';
@@ -15,9 +15,9 @@ export function removeOlder(folder: string, header: BackupHeader, keep: number):
     .filter(({ file }) => basename(file) < nameOf(header))
     .toSorted((a, b) => (basename(a.file) < basename(b.file) ? 1 : -1));
   const unwanted = new Set(older.slice(keep - 1));
-  const kept = all.filter((one) => !unwanted.has(one));
-  const needed = basesOf([...kept, ...unfinishedIn(folder).filter(isBeingWritten)]);
-  for (const { digest } of kept) needed.delete(digest);
+  const wanted = all.filter((one) => !unwanted.has(one));
+  const needed = basesOf([...wanted, ...unfinishedIn(folder).filter(isBeingWritten)]);
+  for (const { digest } of wanted) needed.delete(digest);
   let removed = 0;
   for (const { file, digest } of unwanted) {
     if (needed.delete(digest)) continue;

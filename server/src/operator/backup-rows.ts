@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import type { Base } from './backup-base.ts';
 import { type Block, BlockCutter } from './backup-blocks.ts';
 import type { BackupReader, BackupWriter } from './backup-format.ts';
@@ -11,7 +11,7 @@ export class RowWriter {
   readonly #base: Base | null;
   readonly #cutter = new BlockCutter();
   readonly #blocks: Block[] = [];
-  readonly #kept = new Set<number>();
+  readonly #unchanged = new Set<number>();
   #table = '';
   #lines: Buffer[] = [];
   writtenRows = 0;
@@ -35,12 +35,12 @@ export class RowWriter {
   }
 
   get index(): BackupIndex {
-    return { blocks: this.#blocks, kept: rangesOf([...this.#kept].toSorted((a, b) => a - b)) };
+    return { blocks: this.#blocks, unchanged: rangesOf([...this.#unchanged].toSorted((a, b) => a - b)) };
   }
 
   #put(block: Block): void {
     const position = this.#base?.positions.get(block.digest);
-    if (position !== undefined && !this.#kept.has(position)) this.#kept.add(position);
+    if (position !== undefined && !this.#unchanged.has(position)) this.#unchanged.add(position);
     else {
       for (const line of this.#lines) this.#writer.write(line);
       this.writtenRows += block.rows;
@@ -52,17 +52,18 @@ export class RowWriter {
 
 /** The lines of a backup, and before them the rows that it leaves to its base. */
 export function* linesOf(reader: BackupReader, base: BackupReader | null, rootKey: KeyObject): Generator<unknown> {
-  if (base !== null) yield* keptRows(reader, base, rootKey);
+  if (base !== null) yield* unchangedRows(reader, base, rootKey);
   yield* reader.records(rootKey);
 }
 
-function* keptRows(reader: BackupReader, base: BackupReader, rootKey: KeyObject): Generator<unknown> {
-  const kept = readIndex(reader, rootKey)?.kept;
+function* unchangedRows(reader: BackupReader, base: BackupReader, rootKey: KeyObject): Generator<unknown> {
+  const unchanged = readIndex(reader, rootKey)?.unchanged;
   const blocks = readIndex(base, rootKey)?.blocks;
-  if (kept === undefined || blocks === undefined) throw new StartError('The backup has no index: use another one.');
+  if (unchanged === undefined || blocks === undefined)
+    throw new StartError('The backup has no index: use another one.');
   const rows = base.records(rootKey);
   let next = 0;
-  for (const [first, last] of kept) {
+  for (const [first, last] of unchanged) {
     for (; next < first; next++) for (const _ of rowsOf(blocks[next], rows));
     for (; next <= last; next++) yield* rowsOf(blocks[next], rows);
   }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { linkDurably } from '../kernel/crypto/root-key.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
 import { writeLastBackup } from '../kernel/storage/last-backup.ts';
+import type { Config } from '../settings/config.ts';
 import { type Base, type BaseChoice, chooseBase } from './backup-base.ts';
 import { backupsIn, isFolder, nameOf, UNFINISHED_SUFFIX } from './backup-folder.ts';
 import { type BackupHeader, BackupWriter, lineOf } from './backup-format.ts';
@@ -19,7 +19,7 @@ export const STANDARD_OUTPUT = '-';
 const STANDARD_OUTPUT_FD = 1;
 
 export interface BackupOptions extends BaseChoice {
-  /** In a folder: how many backups of this installation are kept, this one included. */
+  /** In a folder: how many backups of this installation remain, this one included. */
   keep?: number;
 }
 

@@ -1,26 +1,26 @@
-import { assemble } from '../app.ts';
-import { approvalPorts, approveByOperator, breakGlass, cancelByOperator } from '../features/approvals/index.ts';
+import { assemble } from '../assembly/assemble.ts';
+import { approveByOperator, breakGlass, cancelByOperator, sharedApprovalPorts } from '../features/approvals/index.ts';
 import { deleteSecondFactor } from '../features/mfa/index.ts';
 import { lockUser, updateUser } from '../features/users/index.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { CofferError } from '../kernel/platform/errors.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
+import { CofferError } from '../kernel/base/errors.ts';
+import type { Config } from '../settings/config.ts';
 import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
- * For cases that nobody in a tenant can resolve any more. Whoever has the machine and the root key could do all of this anyway; this way it is
+ * For cases that nobody in a tenant can resolve any more. Anyone who has the machine and the root key could do all of this anyway; this way it is
  * recorded in the tenant's audit log, and every admin of the tenant sees a warning.
  */
 export function breakGlassApprove(config: Config, approvalId: string): Promise<string> {
   return withKernel(config, async ({ kernel }) => {
-    await explained(approveByOperator(kernel, approvalPorts(kernel, assemble(kernel).wiring), approvalId));
+    await explained(approveByOperator(kernel, assemble(kernel).shared(sharedApprovalPorts), approvalId));
     return `${approvalId} was approved and carried out. ${KNOWN}`;
   });
 }
 
 export function breakGlassCancel(config: Config, approvalId: string): Promise<string> {
   return withKernel(config, async ({ kernel }) => {
-    await explained(cancelByOperator(kernel, approvalPorts(kernel, assemble(kernel).wiring), approvalId));
+    await explained(cancelByOperator(kernel, assemble(kernel).shared(sharedApprovalPorts), approvalId));
     return `${approvalId} was cancelled. ${KNOWN}`;
   });
 }

@@ -1,7 +1,7 @@
 import { decryptSample } from '../features/secrets/index.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
-import type { Kernel } from '../kernel/platform/kernel.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Kernel } from '../kernel/request/kernel.ts';
 import { verifyAll } from './verify.ts';
 
 /** Row counts were compared while the tables were filled. This verifies the content, with the keys that were copied. `what` begins a message. */

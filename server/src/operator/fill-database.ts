@@ -1,13 +1,14 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { lockDataFolder, makeDataFolder, StartError } from '../kernel/base/data-folder.ts';
 import { renameDurably } from '../kernel/crypto/root-key.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { lockDataFolder, makeDataFolder, StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { PostgresDatabase } from '../kernel/storage/postgres.ts';
+import { FENCED_SINCE } from '../kernel/storage/recording-fence.ts';
 import { SqliteDatabase } from '../kernel/storage/sqlite.ts';
-import { DATABASE_FILE, installationThere, JOURNAL_FILE } from '../open-kernel.ts';
+import type { Config } from '../settings/config.ts';
+import { DATABASE_FILE, installationThere, JOURNAL_FILE } from '../start/open-kernel.ts';
 import type { Restored } from './finish-restore.ts';
 import { JournalCopy } from './journal-copy.ts';
 import { bytesOf, type Filling, postgresFilling, type Row, sqliteFilling } from './snapshot-store.ts';
@@ -48,7 +49,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
   makeDataFolder(config.dataDir);
   const lock = lockDataFolder(config.dataDir);
   try {
-    // Files left beside a deleted database would be taken for parts of the restored one.
+    // Files left beside a deleted database would pass for parts of the restored one.
     if (['', ...BESIDE].some((suffix) => existsSync(file + suffix))) throw notEmpty(`in ${config.dataDir}`);
     for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
     const database = new SqliteDatabase(unfinished);
@@ -126,13 +127,21 @@ async function fill(filling: Filling, source: Source): Promise<JournalCopy> {
     if ('table' in record) {
       table = record.table;
       inserted.add(table);
-      rows.push(table === 'installation' ? { ...record.row, root_key_id: source.mark } : record.row);
+      rows.push(filledRow(table, record.row, source));
       bytes += bytesOf(record.row);
     } else journal.take(record);
   }
   if (expected === null || inserted.difference(new Set(Object.keys(expected))).size > 0) throw notWhole();
   for (const [name, count] of Object.entries(expected)) if ((await filling.count(name)) !== count) throw notWhole();
   return journal;
+}
+
+function filledRow(table: string, row: Row, { mark, schema }: Source): Row {
+  if (table === 'installation') return { ...row, root_key_id: mark };
+  // An entry that an earlier release recorded and nobody has linked yet: here its schema is as old as the database.
+  if (table === 'audit_segments' && row['first_seq'] === null && schema >= FENCED_SINCE)
+    return { ...row, schema_version: schema };
+  return row;
 }
 
 async function journalOf(source: Source): Promise<JournalCopy> {

@@ -1,19 +1,19 @@
-import { adoptLog } from '../kernel/audit/adopted-log.ts';
-import { RESTORE_ACTION, skipLostNumbers } from '../kernel/audit/restored-chain.ts';
-import { systemEntry } from '../kernel/audit/system-entry.ts';
-import type { MacKey } from '../kernel/crypto/keyring.ts';
+import { RESTORE_ACTION, skipLostNumbers } from '../kernel/audit/chain/restored-chain.ts';
+import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
+import { adoptLog } from '../kernel/audit/journal/adopted-log.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
+import { CofferError } from '../kernel/base/errors.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
+import type { MacKey } from '../kernel/keys/keyring.ts';
+import { raiseCounters } from '../kernel/limits/counters.ts';
 import { createLogger } from '../kernel/observability/log.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { CofferError } from '../kernel/platform/errors.ts';
-import type { Kernel } from '../kernel/platform/kernel.ts';
-import { raiseCounters } from '../kernel/storage/counters.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Database, Tx } from '../kernel/storage/database.ts';
 import { raiseEpochTo } from '../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { systemTime } from '../kernel/time/sources.ts';
-import { findInstallation, openKernel } from '../open-kernel.ts';
+import type { Config } from '../settings/config.ts';
+import { findInstallation, openKernel } from '../start/open-kernel.ts';
 import { type GoodToken, goodTokens, revokeTokens } from './issued-tokens.ts';
 
 export interface RestoredFrom {

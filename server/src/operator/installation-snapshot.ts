@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { type RootKey, rootKeyProvider } from '../kernel/crypto/root-key.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
-import { DATABASE_FILE, JOURNAL_FILE } from '../open-kernel.ts';
+import type { Config } from '../settings/config.ts';
+import { DATABASE_FILE, JOURNAL_FILE } from '../start/open-kernel.ts';
 import type { BackupHeader } from './backup-format.ts';
 import type { SourceRecord } from './fill-database.ts';
 import { postgresSnapshot, type Row, type Snapshot, sqliteSnapshot } from './snapshot-store.ts';
@@ -23,7 +23,7 @@ export interface InstallationSnapshot {
 }
 
 /**
- * Audit entries still in the journal are included: the journal is copied before the snapshot is taken, so the copy has whatever the snapshot lacks.
+ * Audit entries still in the journal are included: the journal is copied before the snapshot is made, so the copy has whatever the snapshot lacks.
  */
 export async function installationSnapshot(config: Config): Promise<InstallationSnapshot> {
   const journal = config.databaseUrl === null ? journalOf(config) : null;

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
 import { insertToken, issueToken } from '../features/tokens/index.ts';
 import { listActiveAdmins, lockUser } from '../features/users/index.ts';
-import { systemEntry } from '../kernel/audit/system-entry.ts';
+import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, timestamp } from '../kernel/base/clock.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
-import { DAY_MS, timestamp } from '../kernel/platform/clock.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Config } from '../settings/config.ts';
+import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../start/first-start.ts';
 import { withKernel } from './with-kernel.ts';
 
 const TTL_MS = 365 * DAY_MS;

@@ -1,7 +1,7 @@
-import type pg from 'pg';
-import type { Config } from '../kernel/platform/config.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import { connectTo } from '../kernel/storage/database-servers.ts';
+import { findNodeSessions } from '../kernel/storage/node-sessions.ts';
+import type { Config } from '../settings/config.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -16,27 +16,12 @@ export async function refuseOtherNodes(config: Config): Promise<void> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   try {
-    const sessions = await countSessions(client);
+    const { length: sessions } = await findNodeSessions((text) => client.query(text));
     if (sessions === 0) return;
     throw new StartError(
       `Coffer is still running on this database (${sessions} connections). Stop every node first, then retry; nothing was changed.`,
     );
   } finally {
     await client.end();
-  }
-}
-
-/** PostgreSQL-compatible databases may lack pg_stat_activity, and hosted ones may hide it. Then the operator has to check that no node is running. */
-const VIEW_UNAVAILABLE = new Set(['42P01', '42501', '0A000']);
-const COUNT_SESSIONS = `select count(*)::integer as sessions from pg_stat_activity
-  where datname = current_database() and application_name = 'coffer'`;
-
-async function countSessions(client: pg.Client): Promise<number> {
-  try {
-    const { rows } = await client.query<{ sessions: number }>(COUNT_SESSIONS);
-    return rows[0]?.sessions ?? 0;
-  } catch (error) {
-    if (VIEW_UNAVAILABLE.has((error as { code?: string }).code ?? '')) return 0;
-    throw error;
   }
 }

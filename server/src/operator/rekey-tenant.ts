@@ -1,25 +1,24 @@
-import { AUTHENTICATED_TABLES } from '../authenticated-tables.ts';
+import { AUTHENTICATED_TABLES } from '../assembly/authenticated-tables.ts';
 import { CERTIFICATES_PURPOSE, retireAuthorities } from '../features/certificates/index.ts';
 import { rotateEncryptionKeys } from '../features/eaas/index.ts';
 import { PQC_PURPOSE, retireKeys } from '../features/pqc/index.ts';
-import { FINGERPRINT_PURPOSE } from '../features/secrets/index.ts';
-import { HEAD_PURPOSE, headRow, isHeadOf } from '../kernel/audit/heads.ts';
-import { isStateOf, JOURNAL_PURPOSE, stateOf, stateRow } from '../kernel/audit/journal-state.ts';
-import { isNodeOf, nodeRow } from '../kernel/audit/node-segments.ts';
+import { HEAD_PURPOSE, headRow, isHeadOf } from '../kernel/audit/chain/heads.ts';
+import { isStateOf, JOURNAL_PURPOSE, stateOf, stateRow } from '../kernel/audit/journal/journal-state.ts';
+import { isNodeOf, isOriginOf, nodeRow, originOf, PASSED_TOMBSTONE } from '../kernel/audit/postgres/node-segments.ts';
 import { NONCE_PURPOSE } from '../kernel/auth/dpop-nonce.ts';
 import { replaceSigningKeys, SIGNING_PURPOSE } from '../kernel/auth/signing-keys.ts';
-import { RekeyedTenant, type RootChange } from '../kernel/crypto/rekeying.ts';
-import { ROW_PURPOSE } from '../kernel/integrity/row-keys.ts';
 import { renewMacs } from '../kernel/integrity/row-renewal.ts';
 import type { RowFindings } from '../kernel/integrity/row-verification.ts';
+import { RekeyedTenant, type RootChange } from '../kernel/keys/rekeying.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { raiseEpoch } from '../kernel/storage/epochs.ts';
+import { ROW_PURPOSE } from '../kernel/storage/row-keys.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { revokeTokens } from './issued-tokens.ts';
 
 /**
- * Purposes whose old keys nothing uses after a rekey. As long as an old version exists, anyone who has it could forge data. Fingerprints are only
- * compared with each other, and a job recomputes the old ones.
+ * Purposes whose old keys nothing uses after a rekey. As long as an old version exists, anyone who has it could forge data. The old key of
+ * fingerprints stays: until a job has recomputed them, values are compared with fingerprints that it made.
  */
 const ENDED = [
   ROW_PURPOSE,
@@ -29,7 +28,6 @@ const ENDED = [
   SIGNING_PURPOSE,
   CERTIFICATES_PURPOSE,
   PQC_PURPOSE,
-  FINGERPRINT_PURPOSE,
 ];
 
 export interface RekeyOptions extends RootChange {
@@ -56,6 +54,7 @@ export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOption
     if (!(await renewJournalState(tx, keys))) addForged(findings, 'audit_journal', 'the only one');
   } else if (!(await renewHead(tx, keys))) addForged(findings, 'audit_heads', tenantId);
   await renewNodes(tx, keys);
+  await renewTombstones(tx, keys);
   const encryptionKeys = await rotateEncryptionKeys(tx, keys, now);
   const tokensEnded = isRevokingTokens ? await revokeTokens(tx, tenantId, now) : 0;
   if (tenantId !== SYSTEM_TENANT) await raiseEpoch(tx, tenantId);
@@ -80,7 +79,7 @@ async function renewHead(tx: Tx, keys: RekeyedTenant): Promise<boolean> {
     .where('tenant_id', '=', tenantId)
     .forUpdate()
     .executeTakeFirst();
-  const old = row && keys.oldMacKey(HEAD_PURPOSE, row.mac_key_version);
+  const old = row && keys.oldMacKey(HEAD_PURPOSE, row.key_version);
   if (row === undefined || old === undefined || !isHeadOf(old, row)) return false;
   const { tenant_id: _, ...change } = headRow(tenantId, row, keys.macKey(HEAD_PURPOSE));
   await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
@@ -103,6 +102,28 @@ async function renewNodes(tx: Tx, keys: RekeyedTenant): Promise<void> {
       .set({ mac, mac_key_version })
       .where('tenant_id', '=', tenantId)
       .where('node_id', '=', row.node_id)
+      .execute();
+  }
+}
+
+/** A tombstone holds the place of a segment that must never be inserted, also after a rekey. A forged one is not renewed. */
+async function renewTombstones(tx: Tx, keys: RekeyedTenant): Promise<void> {
+  const { tenantId } = keys;
+  const rows = await tx
+    .selectFrom('audit_segments')
+    .select(['tenant_id', 'id', 'entries', 'node_id', 'node_no', 'voids', 'mac', 'mac_key_version'])
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '=', PASSED_TOMBSTONE)
+    .execute();
+  for (const row of rows) {
+    const old = keys.oldMacKey(HEAD_PURPOSE, row.mac_key_version ?? 0);
+    if (old === undefined || !isOriginOf(old, row)) continue;
+    const { mac, mac_key_version } = originOf(row, keys.macKey(HEAD_PURPOSE));
+    await tx
+      .updateTable('audit_segments')
+      .set({ mac, mac_key_version })
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', row.id)
       .execute();
   }
 }

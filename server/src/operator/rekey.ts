@@ -1,6 +1,6 @@
-import { HEAD_PURPOSE } from '../kernel/audit/heads.ts';
-import { systemEntry } from '../kernel/audit/system-entry.ts';
-import { lockKeys, type RootChange } from '../kernel/crypto/rekeying.ts';
+import { HEAD_PURPOSE } from '../kernel/audit/chain/heads.ts';
+import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
 import {
   newRootKey,
   newRootSalt,
@@ -9,12 +9,12 @@ import {
   replaceDurably,
   rootKeyProvider,
 } from '../kernel/crypto/root-key.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import type { Kernel } from '../kernel/platform/kernel.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { lockKeys, type RootChange } from '../kernel/keys/rekeying.ts';
+import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
-import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../open-kernel.ts';
+import type { Config } from '../settings/config.ts';
+import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../start/open-kernel.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
 import { withKernel } from './with-kernel.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { type KeptHead, type Verification, verifyTenant } from '../features/audit/index.ts';
-import { pqcKeysOf } from '../features/pqc/index.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import type { Kernel } from '../kernel/platform/kernel.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import { type ExpectedHead, type Verification, verifyTenant } from '../features/audit/index.ts';
+import { PqcKeys } from '../features/pqc/index.ts';
+import { StartError } from '../kernel/base/data-folder.ts';
+import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Reader } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
+import type { Config } from '../settings/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 /**
@@ -16,9 +16,9 @@ export function verifyInstallation(
   config: Config,
   checkpointFiles: readonly string[],
 ): Promise<{ report: string; isValid: boolean }> {
-  const kept = checkpointFiles.flatMap(checkpointsIn);
+  const expected = checkpointFiles.flatMap(checkpointsIn);
   return withKernel(config, async ({ kernel }) => {
-    const { lines, isValid } = await verifyAll(kernel, kept);
+    const { lines, isValid } = await verifyAll(kernel, expected);
     lines.push(isValid ? 'Verification succeeded.' : 'VERIFICATION FAILED: see above.');
     return { report: lines.join('\n'), isValid };
   });
@@ -27,20 +27,20 @@ export function verifyInstallation(
 /** Verifies every tenant. */
 export async function verifyAll(
   kernel: Kernel,
-  kept: readonly KeptCheckpoint[],
+  expected: readonly CheckpointFile[],
 ): Promise<{ lines: string[]; isValid: boolean; tenantIds: string[] }> {
-  const parts = { kernel, keys: pqcKeysOf(kernel) };
+  const parts = { kernel, keys: new PqcKeys(kernel) };
   const lines: string[] = [];
   let isValid = true;
   const tenantIds = await everyTenant(kernel.database.read, kernel.heads.anchor.tenantIds());
-  for (const { tenantId, id } of kept) {
+  for (const { tenantId, id } of expected) {
     if (tenantIds.includes(tenantId)) continue;
     isValid = false;
     lines.push(`${tenantId}: checkpoint ${id} exists for it, but the tenant does not`);
   }
   for (const tenantId of tenantIds) {
-    const own = kept.filter((one) => one.tenantId === tenantId);
-    const verification = await verifyTenant(parts, tenantId, { kept: own });
+    const own = expected.filter((one) => one.tenantId === tenantId);
+    const verification = await verifyTenant(parts, tenantId, { expected: own });
     isValid &&= verification.valid;
     lines.push(...linesOf(tenantId, verification, own.length));
   }
@@ -58,9 +58,9 @@ async function everyTenant(db: Reader, seen: Iterable<string>): Promise<string[]
   return [...ids].sort();
 }
 
-function linesOf(tenantId: string, verification: Verification, kept: number): string[] {
+function linesOf(tenantId: string, verification: Verification, expected: number): string[] {
   const { entries, first_broken, checkpoints, rows } = verification;
-  const held = kept > 0 ? `, ${kept} stored elsewhere` : '';
+  const held = expected > 0 ? `, ${expected} stored elsewhere` : '';
   const lines = [`${tenantId}: ${entries} entries, ${checkpoints} checkpoints${held}, ${rows.checked} rows`];
   if (first_broken !== null) lines.push(`  entry ${first_broken.seq}: ${first_broken.reason}`);
   for (const { table, row, problem } of rows.problems) lines.push(`  ${table} ${row}: ${problem}`);
@@ -69,13 +69,13 @@ function linesOf(tenantId: string, verification: Verification, kept: number): st
   return lines;
 }
 
-interface KeptCheckpoint extends KeptHead {
+interface CheckpointFile extends ExpectedHead {
   tenantId: string;
   id: number;
 }
 
 /** Reads a file of `CV_CHECKPOINT_DIR`, or a response of `GET /v1/audit/checkpoints`. */
-function checkpointsIn(file: string): KeptCheckpoint[] {
+function checkpointsIn(file: string): CheckpointFile[] {
   let content: { checkpoint?: unknown; checkpoints?: unknown[] };
   try {
     content = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { StartError } from '../kernel/base/data-folder.ts';
+import { CofferError } from '../kernel/base/errors.ts';
+import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../kernel/integrity/tenant-rows.ts';
 import { createLogger } from '../kernel/observability/log.ts';
-import type { Config } from '../kernel/platform/config.ts';
-import { CofferError } from '../kernel/platform/errors.ts';
-import type { Kernel } from '../kernel/platform/kernel.ts';
-import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Database } from '../kernel/storage/database.ts';
-import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../kernel/storage/tenant-rows.ts';
 import { systemTime } from '../kernel/time/sources.ts';
-import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
+import type { Config } from '../settings/config.ts';
+import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../start/open-kernel.ts';
 
 export function requireDatabase({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== null || existsSync(join(dataDir, DATABASE_FILE))) return;
@@ -21,9 +21,10 @@ export function requireDatabase({ databaseUrl, dataDir }: Config): void {
 export async function withStorage<T>(
   config: Config,
   act: (database: Database, applied: readonly string[]) => Promise<T>,
+  options: { endsOlderNodes?: boolean } = {},
 ): Promise<T> {
   requireDatabase(config);
-  const storage = await openStorage(config);
+  const storage = await openStorage(config, options);
   try {
     return await act(storage.database, storage.applied);
   } finally {

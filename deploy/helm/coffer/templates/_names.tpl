@@ -21,3 +21,22 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "coffer.graceSeconds" -}}
 {{- .Values.terminationGracePeriodSeconds | default (add .Values.drainSeconds 35) | int64 }}
 {{- end }}
+
+{{- define "coffer.schema" -}}
+{{ .Files.Get "files/schema.yaml" }}
+{{- end }}
+
+{{/*
+With SQLite two processes cannot use one folder. With PostgreSQL pods are replaced one after the other, unless the pods that are there know a schema
+that this release ends: it does not start beside them, so they are stopped first. Where Helm cannot look them up, values say it.
+*/}}
+{{- define "coffer.strategy" -}}
+{{- $there := lookup "apps/v1" "Deployment" .Release.Namespace (include "coffer.name" .) }}
+{{- $known := dig "metadata" "annotations" "coffer/schema" "0" ($there | default dict) | int }}
+{{- $oldest := (include "coffer.schema" . | fromYaml).oldest | int }}
+{{- if .Values.strategy }}{{ .Values.strategy }}
+{{- else if not .Values.database.existingSecret }}Recreate
+{{- else if and $there (lt $known $oldest) }}Recreate
+{{- else }}RollingUpdate
+{{- end }}
+{{- end }}

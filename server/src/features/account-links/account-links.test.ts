@@ -15,15 +15,15 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
 
 /** Somebody with a password links their account with an identity at a provider. */
 
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothDatabases('linking an account with a provider', (database) => {
+onBothInSuite('linking an account with a provider', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
   let tenant: Tenant;
@@ -52,7 +52,8 @@ onBothDatabases('linking an account with a provider', (database) => {
     const session = await ok(browser.signIn(tenant));
     assert.equal(session.user_id, person.id);
     await logIn(service, person);
-    await refused(browser.confirmLink(token, { code: 'c', state: 's', redirect_uri: 'r' }, ''), 401, 'LOGIN_DENIED');
+    const madeUp = { code: 'c', state: 's', redirect_uri: 'r', flow_key: 'k' };
+    await refused(browser.confirmLink(token, madeUp, ''), 401, 'LOGIN_DENIED');
 
     await ok(browser.unlink(token));
     assert.equal((await browser.send('GET', '/auth/me', session.token)).status, 401, 'sessions that began there end');

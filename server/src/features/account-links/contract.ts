@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { Deleted, nullable, object, objectWithExamples, timestampText } from '../../kernel/request/wire.ts';
-import { browserAnswer, providerParam } from '../sign-on/index.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { Deleted, nullable, object, objectWithExamples, timestampText } from '../../kernel/wire/wire.ts';
+import { BegunAtProvider, browserAnswer, providerParam } from '../sign-on/index.ts';
 
 /** The identities at providers with which a person signs in to their account. */
 const common = {
@@ -61,7 +61,7 @@ export const beginLink = endpoint({
   effect: 'change',
   body: objectWithExamples([{ provider: 'okta' }], { provider: providerParam }),
   status: 200,
-  output: object({ url: Type.String({ description: 'Where to send the person.' }) }),
+  output: BegunAtProvider,
   errors: ['LOGIN_DENIED', 'MFA_REQUIRED', 'IN_USE'],
 });
 
@@ -72,7 +72,7 @@ export const confirmLink = endpoint({
   path: '/auth/links/confirm',
   summary: 'Link your account with the identity that just signed in at the provider',
   description:
-    'With what the provider sent, from the browser and the account that began it. From then on you can sign in with the provider too, and your role and groups follow it, unless you are an owner. An identity that belongs to another account is refused. E-mail addresses play no part.',
+    'With what the provider sent, from the browser, the page and the account that began it. From then on you can sign in with the provider too, and your role and groups follow it, unless you are an owner. An identity that belongs to another account is refused. E-mail addresses play no part.',
   rate: 'auth',
   audit: 'auth:sso_link',
   effect: 'change',

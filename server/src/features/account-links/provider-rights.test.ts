@@ -16,7 +16,7 @@ import {
   type Tenant,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, type Device, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { mailTo } from '../../../../test/support/signups.ts';
 import { until } from '../../../../test/support/until.ts';
@@ -27,7 +27,7 @@ import { updateUser } from '../users/index.ts';
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothDatabases('an account and its provider', (database) => {
+onBothInSuite('an account and its provider', (database) => {
   let mail: MailServer;
   let service: Service;
   let browser: SignOnBrowser;
@@ -103,7 +103,8 @@ onBothDatabases('an account and its provider', (database) => {
     await refused(poll(service, waiting), 401, 'LOGIN_DENIED');
     await refused(browser.signIn(tenant), 401, 'LOGIN_DENIED');
     const device = await startDevice(service);
-    await ok(as(token, 'POST', '/auth/device/approve', { user_code: device.user_code }));
+    const again = await openSession(service, tenant.owner.id);
+    await ok(as(again, 'POST', '/auth/device/approve', { user_code: device.user_code }));
     assert.equal((await ok(poll(service, device))).status, 'approved');
     const { entries } = await ok(as(tenant.owner.token, 'GET', '/v1/audit?action=break_glass:sign_in'));
     assert.deepEqual(

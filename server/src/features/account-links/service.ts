@@ -1,12 +1,11 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
-import { DELETED, type Deleted } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { DELETED, type Deleted } from '../../kernel/wire/wire.ts';
 import { linkNotice, noticesOf, queueMail } from '../mail/index.ts';
 import { factorsOf, hasFactor, requireFresh } from '../mfa/index.ts';
 import {
@@ -22,13 +21,7 @@ import {
 import { isExemptFromSignOn, isMarked, lockUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import type { SignOnLink } from './contract.ts';
-
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Whether SCIM made the account or its link. */
-    isProvisioned(db: Reader, tenantId: string, userId: string): Promise<boolean>;
-  }
-}
+import type { AccountLinkParts } from './links.ts';
 
 export async function list(ctx: Context): Promise<Output<typeof contract.listLinks>> {
   const links = (await linksOf(ctx.database.read, ctx.tenantId, ctx.principal.id))
@@ -43,16 +36,16 @@ export async function list(ctx: Context): Promise<Output<typeof contract.listLin
 }
 
 /** The request is bound to this browser by a cookie, and to this person by what is sealed in it. */
-export async function begin(ctx: Context, name: string): Promise<{ url: string }> {
+export async function begin(ctx: Context, name: string): Promise<Output<typeof contract.beginLink>> {
   const { tenantId, principal, database } = ctx;
   ctx.record.describe({ provider: name });
   await requireOwnHand(ctx, database.read, 'Linking your account');
   const tenant = await findTenant(database.read, tenantId);
-  const { url, store } = await PendingSignIn.begin(ctx, tenant, name, { kind: 'link', userId: principal.id });
+  const { url, flowKey, store } = await PendingSignIn.begin(ctx, tenant, name, { kind: 'link', userId: principal.id });
   return ctx.change(async (tx) => {
     refuseBreakGlass(await lockedSelf(ctx, tx));
     await store(tx);
-    return { url: url.href };
+    return { url: url.href, flow_key: flowKey };
   });
 }
 
@@ -63,6 +56,7 @@ export async function confirm(ctx: Context, body: Body<typeof contract.confirmLi
   const { name } = pending.providerKey;
   ctx.record.describe({ provider: name });
   if (!pending.links(tenantId, principal.id)) throw denied('the sign-in at the provider was begun for something else');
+  pending.requireFlowKey(body.flow_key);
   pending.requireRedirectUri(body.redirect_uri);
   await requireOwnHand(ctx, ctx.database.read, 'Linking your account');
   const signedIn = await pending.finish(body);
@@ -102,7 +96,7 @@ function refuseUnlessAdded(outcome: LinkOutcome): void {
 export async function remove(
   ctx: Context,
   name: string,
-  { isProvisioned }: Pick<Ports, 'isProvisioned'>,
+  { isProvisioned }: Pick<AccountLinkParts, 'isProvisioned'>,
 ): Promise<Deleted> {
   ctx.access.requireUnrestricted();
   const { tenantId, principal } = ctx;

@@ -1,11 +1,11 @@
 import { placesInVault } from '../../kernel/authz/ceiling.ts';
 import { intersection, type PathRange } from '../../kernel/authz/path-ranges.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
 import { boundCursor } from '../../kernel/request/list-cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { bulkDecrypt, type SummaryRow, secretResource, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 

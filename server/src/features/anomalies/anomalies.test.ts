@@ -4,7 +4,7 @@ import { anomaliesOf, finding, raiseIn } from '../../../../test/support/anomalie
 import { addTenant, ok, refused, type Tenant } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, auditOf, runPurges } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Finding } from './detectors/detector.ts';
 import { OPEN_MAX } from './scan.ts';
 import type { AnomalyType } from './schemas.ts';

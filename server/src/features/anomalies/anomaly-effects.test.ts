@@ -15,7 +15,7 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { Receiver } from '../../../../test/support/siem-receivers.ts';
 import { addSecret, addVault, auditOf, runJobs } from '../../../../test/support/vaults.ts';
 import { webhookCalls } from '../../../../test/support/webhooks.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import { countActedOn } from './store.ts';
 
 onBothDatabases('what anomalies bring about', (database) => {
@@ -31,6 +31,12 @@ onBothDatabases('what anomalies bring about', (database) => {
     toBeginningOfHour(service);
   });
   after(() => service.close());
+
+  test('metrics are there before anything happened', async () => {
+    const { text } = await service.call('GET', '/metrics');
+    assert.match(text, /^cv_anomalies_detected_total\{type="stale_rotation",severity="critical"\} 0$/m);
+    assert.match(text, /^cv_anomaly_scheduler_duration_seconds_count 0$/m);
+  });
 
   /** A tenant with as many stale secrets. */
   async function stale(count: number): Promise<{ tenant: Tenant; vault: string }> {

@@ -1,7 +1,7 @@
-import { parseSecretPath } from '../../kernel/http/secret-path.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import { parseSecretPath } from '../../kernel/wire/secret-path.ts';
 import { attributesOf, secretNotFound, watchedSecretAt } from '../secrets/index.ts';
 import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
 import { type Sample, sampleOf, wholeDays } from './models/access-models.ts';

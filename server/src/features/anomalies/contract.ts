@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   freeText,
   idParam,
@@ -11,7 +11,7 @@ import {
   pageQuery,
   timeFilter,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { SeveritySchema } from '../webhooks/index.ts';
 import { Anomaly, AnomalyTypeName, Baseline, ModelReport, STATUSES } from './schemas.ts';
 
@@ -122,12 +122,7 @@ export const dismissAnomaly = endpoint({
   audit: 'anomalies:dismiss',
   effect: 'change',
   body: object({
-    reason: Type.String({
-      minLength: 1,
-      maxLength: NOTE_CHARS_MAX,
-      pattern: '^[^\\u0000]*$',
-      description: 'Why it is a false alarm.',
-    }),
+    reason: { minLength: 1, ...freeText(NOTE_CHARS_MAX, 'Why it is a false alarm.') },
   }),
   errors: ['NOT_FOUND', 'IN_USE'],
 });

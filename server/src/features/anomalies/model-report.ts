@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { countVotes, type VoteCount } from './model-store.ts';
 import { findScan } from './scan-store.ts';

@@ -1,4 +1,4 @@
-import { newId } from '../../kernel/platform/ids.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { type Emitted, emitAll, isAtLeast, type Severity } from '../webhooks/index.ts';
 import type { Finding } from './detectors/detector.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { AnomalyPoints } from '../risk/index.ts';
 import { anomaliesOfSecrets } from './store.ts';

@@ -7,8 +7,8 @@ import { addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
 import { queriesDuring } from '../../../../test/support/queries.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addVault } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { DATABASE_FILE } from '../../open-kernel.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
+import { DATABASE_FILE } from '../../start/open-kernel.ts';
 
 const STALE = 100;
 /** A transaction stores 20 findings. */

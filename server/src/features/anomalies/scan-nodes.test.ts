@@ -6,7 +6,7 @@ import { addTenant, ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, startNodeBeside } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { findScan, requestScan } from './scan-store.ts';
 
 test('two nodes on PostgreSQL scan a tenant once', async () => {

@@ -3,14 +3,21 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anomaliesOf, scanned } from '../../../../test/support/anomalies.ts';
 import { addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
+import { countingOf } from '../../../../test/support/rollups.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { Receiver } from '../../../../test/support/siem-receivers.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, runJobs } from '../../../../test/support/vaults.ts';
 import { webhookCalls } from '../../../../test/support/webhooks.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import * as scans from './scan-store.ts';
 import { newLease, runScan } from './scheduler.ts';
+
+/** The kernel with what a scan gets besides. */
+function scanning(kernel: Kernel) {
+  return { ...kernel, counting: countingOf(kernel) };
+}
 
 onBothDatabases('scans for anomalies', (database) => {
   let service: Service;
@@ -93,7 +100,7 @@ onBothDatabases('scans for anomalies', (database) => {
     const hook = await calls.create(receiver.url, { events: ['anomaly.detected'] });
     const row = await taken(tenant, 'node-that-dies');
     const killed = new AbortController();
-    const running = runScan(service.app.kernel, row, killed.signal);
+    const running = runScan(scanning(service.app.kernel), row, killed.signal);
     await until('the scan does not happen', async () => (await anomaliesOf(service, token)).length > 0);
     killed.abort();
     await running;
@@ -112,7 +119,7 @@ onBothDatabases('scans for anomalies', (database) => {
     await service.app.kernel.database.transaction((tx) =>
       scans.updateScan(tx, row, { lease_owner: 'fast-node', lease_until: service.clock.now() + MINUTE_MS }),
     );
-    await runScan(service.app.kernel, row, new AbortController().signal);
+    await runScan(scanning(service.app.kernel), row, new AbortController().signal);
     assert.deepEqual(await anomaliesOf(service, tenant.owner.token), []);
     assert.equal((await rowOf(tenant)).lease_owner, 'fast-node');
   });
@@ -123,7 +130,7 @@ onBothDatabases('scans for anomalies', (database) => {
     const first = await taken(tenant, String(newLease(kernel).lease_owner));
     const again = newLease(kernel);
     assert.ok(await kernel.database.transaction((tx) => scans.takeScan(tx, first, again)));
-    await runScan(kernel, first, new AbortController().signal);
+    await runScan(scanning(kernel), first, new AbortController().signal);
     assert.deepEqual(await anomaliesOf(service, tenant.owner.token), []);
     assert.equal((await rowOf(tenant)).lease_owner, again.lease_owner);
   });

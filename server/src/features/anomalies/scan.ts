@@ -1,8 +1,7 @@
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
-import { catchUp, rolledUpSince } from '../rollups/index.ts';
+import { rolledUpSince } from '../rollups/index.ts';
 import type { Severity } from '../webhooks/index.ts';
 import { backendDrift } from './detectors/backend-drift.ts';
 import type { Detector, Finding, ScanContext } from './detectors/detector.ts';
@@ -12,6 +11,7 @@ import { riskSpike } from './detectors/risk-spike.ts';
 import { staleRotation } from './detectors/stale-rotation.ts';
 import { unusualAccess } from './detectors/unusual-access.ts';
 import { zombieConnection } from './detectors/zombie-connection.ts';
+import type { AnomalyKernel, AnomalyParts } from './links.ts';
 import { periodUntil } from './models/resource-history.ts';
 import { raiseAll } from './raise.ts';
 import * as scans from './scan-store.ts';
@@ -43,7 +43,7 @@ export interface Opened {
 
 /** One scan of one tenant by the node that has its lease. It may be repeated after a crash: a finding counts once for each scan. */
 export class Scan {
-  readonly #kernel: Kernel;
+  readonly #kernel: AnomalyKernel & AnomalyParts;
   readonly #row: scans.ScanRow;
   readonly #database: Database;
   readonly #signal: AbortSignal;
@@ -52,7 +52,12 @@ export class Scan {
   #open = 0;
   #opened = 0;
 
-  constructor(kernel: Kernel, row: scans.ScanRow, signal: AbortSignal, onOpened: (opened: Opened) => void) {
+  constructor(
+    kernel: AnomalyKernel & AnomalyParts,
+    row: scans.ScanRow,
+    signal: AbortSignal,
+    onOpened: (opened: Opened) => void,
+  ) {
     this.#kernel = kernel;
     this.#row = row;
     this.#database = kernel.database.forTenant(row.tenant_id, 'bulk');
@@ -67,7 +72,7 @@ export class Scan {
     const { read: db } = this.#database;
     const tenant = await findTenant(db, tenantId);
     if (tenant === undefined) return;
-    await catchUp(this.#kernel, tenantId, this.#signal);
+    await this.#kernel.counting.catchUp(tenantId, this.#signal);
     const thresholds = JSON.parse(tenant.anomaly_thresholds ?? '{}') as AnomalyThresholds;
     this.#open = await countOpen(db, tenantId);
     const context: ScanContext = {

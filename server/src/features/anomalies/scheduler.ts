@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { perKernel } from '../../kernel/platform/wiring.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import { SEVERITIES } from '../webhooks/index.ts';
+import type { AnomalyKernel, AnomalyParts } from './links.ts';
 import { LeaseLost, Scan } from './scan.ts';
 import * as scans from './scan-store.ts';
+import { ANOMALY_TYPES } from './schemas.ts';
 
 /** Tenants that one node scans at once. A scan computes much, and its node also serves requests. */
 const AT_ONCE = 2;
@@ -17,21 +20,25 @@ const RETRY_MS = HOUR_MS;
 const FIRST_SCAN_AFTER_MS = HOUR_MS;
 const SCAN_SECONDS = [0.1, 1, 10, 60, 300, 1800];
 
-const measured = perKernel(({ metrics }) => ({
-  detected: metrics.counter('cv_anomalies_detected_total', 'Anomalies that scans of this node opened.', [
-    'type',
-    'severity',
-  ]),
-  seconds: metrics.histogram(
-    'cv_anomaly_scheduler_duration_seconds',
-    'Duration of the scans of one tenant on this node.',
-    SCAN_SECONDS,
-  ),
-}));
+function metricsOf(metrics: Metrics) {
+  const help = 'Duration of the scans of one tenant on this node.';
+  const seconds = metrics.histogram('cv_anomaly_scheduler_duration_seconds', help, SCAN_SECONDS);
+  return { detected: countedFromZero(metrics), seconds };
+}
+
+/** A series that appears with its first value would hide that value from `increase`. */
+function countedFromZero(metrics: Metrics) {
+  const labels = ['type', 'severity'] as const;
+  const name = 'cv_anomalies_detected_total';
+  const detected = metrics.counter(name, 'Anomalies that scans of this node opened.', labels);
+  for (const type of ANOMALY_TYPES) for (const severity of SEVERITIES) detected.labels({ type, severity }).inc(0);
+  return detected;
+}
 
 /** Scans each tenant when it is due, on one node at a time. */
-export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
-  const { database, clock, clockGuard, config, log } = kernel;
+export function scanWorker(kernel: AnomalyKernel & AnomalyParts): DueWorker<scans.ScanRow> {
+  const { database, clock, clockGuard, config, log, activity } = kernel;
+  metricsOf(kernel.metrics);
   return new DueWorker<scans.ScanRow>(
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
@@ -50,7 +57,7 @@ export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
       },
       work: (row, signal) => runScan(kernel, row, signal),
     },
-    { atOnce: AT_ONCE, log },
+    { atOnce: AT_ONCE, log, activity },
   );
 }
 
@@ -58,14 +65,21 @@ export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
  * Each scan has an owner of its own. If the clock is set forward, or the node hangs, its lease ends while it runs, and the same node takes the tenant
  * again: the first scan must then see that it has lost it.
  */
-export function newLease({ nodeId, clock }: Kernel): Pick<scans.ScanRow, 'lease_owner' | 'lease_until'> {
+export function newLease({
+  nodeId,
+  clock,
+}: Pick<Kernel, 'clock' | 'nodeId'>): Pick<scans.ScanRow, 'lease_owner' | 'lease_until'> {
   return { lease_owner: `${nodeId}/${randomUUID()}`, lease_until: clock.now() + LEASE_MS };
 }
 
 /** Scans a tenant whose lease this node has, and renews the lease meanwhile. */
-export async function runScan(kernel: Kernel, row: scans.ScanRow, stopping: AbortSignal): Promise<void> {
+export async function runScan(
+  kernel: AnomalyKernel & AnomalyParts,
+  row: scans.ScanRow,
+  stopping: AbortSignal,
+): Promise<void> {
   const { clock, log } = kernel;
-  const { detected, seconds } = measured(kernel);
+  const { detected, seconds } = metricsOf(kernel.metrics);
   const database = kernel.database.forTenant(row.tenant_id);
   const lost = new AbortController();
   const renew = async () => {
@@ -93,13 +107,16 @@ export async function runScan(kernel: Kernel, row: scans.ScanRow, stopping: Abor
   }
 }
 
-async function release({ database }: Kernel, row: scans.ScanRow, retry_at: number): Promise<void> {
+async function release({ database }: Pick<Kernel, 'database'>, row: scans.ScanRow, retry_at: number): Promise<void> {
   const change = { lease_owner: null, lease_until: 0, retry_at };
   await database.forTenant(row.tenant_id).transaction((tx) => scans.updateScan(tx, row, change));
 }
 
 /** Tenants that were created since are scanned from now on. */
-export async function addTenants({ database, clock }: Kernel, signal: AbortSignal): Promise<void> {
+export async function addTenants(
+  { database, clock }: Pick<Kernel, 'clock' | 'database'>,
+  signal: AbortSignal,
+): Promise<void> {
   const firstAt = clock.now() + FIRST_SCAN_AFTER_MS;
   while (!signal.aborted && (await database.transaction((tx) => scans.addMissingScans(tx, firstAt))) > 0);
 }

@@ -1,14 +1,15 @@
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { parseTime } from '../audit/index.ts';
 import type * as contract from './contract.ts';
 import { addTraining } from './model-store.ts';
@@ -34,11 +35,14 @@ export async function list(ctx: Context, query: Query<typeof contract.listAnomal
   };
   const shown: store.AnomalyRow[] = [];
   let total = 0;
+  const slice = TimeSlice.of(ctx.tenantId);
   for (let before: string | null = null; ; ) {
     const rows = await store.anomaliesBefore(ctx.database.read, tenantId, wanted, before);
     const names = await namesOf(ctx.database.read, tenantId, rows);
     for (const row of rows) {
-      // Whoever may look into another tenant was decided on as a whole: that tenant's names mean nothing to the caller's policies.
+      const pause = slice.pause();
+      if (pause !== undefined) await pause;
+      // Access to another tenant was decided as a whole: that tenant's names mean nothing to the caller's policies.
       if (isOwn && !isVisible(ctx, names.get(row.anomaly_id))) continue;
       total++;
       if ((after === null || row.anomaly_id < after) && shown.length <= limit) shown.push(row);

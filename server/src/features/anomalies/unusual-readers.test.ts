@@ -6,8 +6,8 @@ import { addColleague, addTenant, ok, type Tenant } from '../../../../test/suppo
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addVault } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
+import { newId } from '../../kernel/base/ids.ts';
 
 const HISTORY_DAYS = 30;
 const SECRETS = 60;

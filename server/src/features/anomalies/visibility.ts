@@ -1,4 +1,4 @@
-import type { ResourceAttributes } from '../../kernel/request/call.ts';
+import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { connectionResources, connectionsByKey } from '../app-connections/index.ts';

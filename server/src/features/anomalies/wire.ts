@@ -1,4 +1,4 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
 import { recommendationFor } from './recommendation.ts';
 import type { Anomaly, Facts } from './schemas.ts';
 import type { AnomalyRow } from './store.ts';

@@ -13,12 +13,12 @@ import {
   tlsAgent,
   tlsCall,
 } from '../../../../test/support/machines.ts';
-import { addPerson, addTenant, done, ok, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { addPerson, addTenant, done, ok, refused, uniqueName } from '../../../../test/support/people.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
 
-onBothDatabases('app connections', (database) => {
+onBothInSuite('app connections', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {
@@ -421,7 +421,6 @@ onBothDatabases('app connections', (database) => {
           ...clientHeaders(machine),
           'x-client-secret': `${machine.client_secret}x`,
         },
-        'two credentials': { ...clientHeaders(machine), authorization: `Bearer ${service.adminToken}` },
         'two ids': { ...clientHeaders(machine), 'x-client-id': `${machine.client_id}, ${machine.client_id}` },
         'another case': { ...clientHeaders(machine), 'x-client-id': machine.client_id.toUpperCase() },
       };
@@ -439,6 +438,19 @@ onBothDatabases('app connections', (database) => {
         [...answers.values()].map(({ size }) => size),
         [1, 1],
       );
+      // Two credentials are told as such, whether or not they are valid.
+      for (const [id, token] of [
+        [machine.client_id, service.adminToken],
+        [unknown, 'nothing'],
+      ]) {
+        const headers = { ...clientHeaders(machine), 'x-client-id': String(id), authorization: `Bearer ${token}` };
+        const { message } = await refused(
+          service.call('GET', secret('other'), { token: null, headers }),
+          401,
+          'INVALID_TOKEN',
+        );
+        assert.match(message, /two credentials: send one/);
+      }
       service.clock.advance(60_000);
     });
 

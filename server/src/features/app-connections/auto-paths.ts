@@ -1,9 +1,9 @@
 import { intersection } from '../../kernel/authz/path-ranges.ts';
 import { pathScope } from '../../kernel/authz/path-scope.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { visibleSecrets } from '../secrets/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import type * as contract from './contract.ts';

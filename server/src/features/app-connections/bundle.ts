@@ -1,8 +1,8 @@
 import { configure, TextReader, Uint8ArrayWriter, ZipWriter } from '@zip.js/zip.js';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { ARCHIVE_PASSWORD_HEADER, newArchivePassword } from './archive-password.ts';
 import type * as contract from './contract.ts';

@@ -1,11 +1,11 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { type CertificateRow, CURSOR_KIND } from '../certificates/index.ts';
 import type * as contract from './contract.ts';
 import { type ConnectionCertificate, listCertificates as declaration } from './contract.ts';

@@ -8,8 +8,8 @@ import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { behindItsBack, recorded } from '../../../../test/support/rows.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { auditOf, POLICY_VERSION } from '../../../../test/support/vaults.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import { numberConnections } from '../../number-connections.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import { numberConnections } from '../../upgrade/from-0-4/number-connections.ts';
 import { CONNECTIONS } from './index.ts';
 
 /** Up to 0.4 every tenant counted its connections from 1; now a number names one connection of the installation. */

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { IpAllowlist } from '../../kernel/authz/ceiling.ts';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   dpopThumbprint,
@@ -16,7 +16,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { pathText, readSecret } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 import {

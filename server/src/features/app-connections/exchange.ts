@@ -1,10 +1,10 @@
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { ExternalIdentityRefusal } from '../../kernel/external-identity/refusal.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { findTenant, lockAndCheckActive } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
 import { allowlistOf } from './principal.ts';
 import { type ConnectionRow, lockConnection, numberOf } from './store.ts';
 

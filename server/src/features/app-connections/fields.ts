@@ -1,15 +1,20 @@
 import { compileCidrs } from '../../kernel/authz/condition.ts';
 import { isDeniedWithin } from '../../kernel/authz/denial.ts';
-import { pathScope } from '../../kernel/authz/path-scope.ts';
+import { MAX_SCOPE_COST } from '../../kernel/authz/limits.ts';
+import { pathScope, pathScopeCost } from '../../kernel/authz/path-scope.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { externalCaProblem } from '../certificates/index.ts';
 import { findVault, findVaultById, isLive, type VaultRow, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
 
 export function refuseInvalidPaths(paths: readonly string[]): void {
   rethrowAsInvalidField(() => pathScope(new Set(), paths, '/allowed_paths'));
+  const cost = pathScopeCost(paths);
+  if (cost <= MAX_SCOPE_COST) return;
+  const reason = `would take ${cost} comparisons for each decision, and ${MAX_SCOPE_COST} are allowed: use fewer paths with ** or * in the middle`;
+  throw invalidField('/body/allowed_paths', reason);
 }
 
 export function refuseInvalidAllowlist(allowlist: readonly string[]): void {
@@ -78,18 +83,25 @@ const ESO_EQUIVALENT = 'secrets:read';
  * A person must not bypass a deny through a connection. If they are denied an action on any vault or path of the connection, under whatever
  * conditions, they can neither grant it to the connection nor obtain credentials that have it.
  */
-export function refuseDeniedScopes(
+export async function refuseDeniedScopes(
   ctx: Context,
   vaults: readonly VaultRow[],
   granted: { scopes: readonly string[]; allowed_paths: readonly string[] },
-): void {
+): Promise<void> {
   const names = vaults.map(({ name }) => name);
   const scopedPaths = pathScope(new Set(names), granted.allowed_paths, '/allowed_paths');
   const isDenied = (action: string) =>
-    ctx.access.decide(({ policies }) => isDeniedWithin(policies, compileActionPattern(action), names, scopedPaths));
-  const scope = granted.scopes.find((one) => isDenied(one) || (one.startsWith('eso:') && isDenied(ESO_EQUIVALENT)));
-  if (scope === undefined) return;
-  throw new CofferError(
+    ctx.access.decideInSlices(({ policies }) =>
+      isDeniedWithin(policies, compileActionPattern(action), names, scopedPaths),
+    );
+  for (const scope of granted.scopes) {
+    if (await isDenied(scope)) throw deniedScope(scope);
+    if (scope.startsWith('eso:') && (await isDenied(ESO_EQUIVALENT))) throw deniedScope(scope);
+  }
+}
+
+function deniedScope(scope: string): CofferError {
+  return new CofferError(
     'INSUFFICIENT_PRIVILEGE',
     `A policy denies you what the scope ${scope} allows in some of the connection's vaults or paths: remove the scope, or those vaults or paths.`,
     { auditReason: `${scope}: denied in a place of the connection` },

@@ -1,15 +1,15 @@
 import { RefusedCredential } from '../../kernel/auth/authentication.ts';
+import type { Principal } from '../../kernel/auth/principal.ts';
 import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { ownPolicySize } from '../../kernel/authz/compiled-size.ts';
-import { pathScope } from '../../kernel/authz/path-scope.ts';
+import { pathScope, pathScopeCost } from '../../kernel/authz/path-scope.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
 import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { tenantOfClient } from '../certificates/index.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
@@ -39,6 +39,7 @@ export async function actingConnection(
   const own: CompiledPolicy = {
     name: 'role/app-connection',
     bytes: ownPolicySize(vaults.size, [...allowedPaths, ...scopeTexts]),
+    cost: pathScopeCost(allowedPaths) + scopeTexts.length,
     statements: [{ sid: 'places', effect: 'allow', actions: scopes, resources: [places], condition: [] }],
     statementsFor(action) {
       return { allow: scopes.some((pattern) => pattern.matches(action)) ? this.statements : [], deny: [] };

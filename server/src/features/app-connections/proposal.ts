@@ -1,6 +1,6 @@
+import { notFound } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
-import type { Difference, Proposal } from '../../kernel/request/approval.ts';
+import type { Difference, Proposal } from '../../kernel/endpoint/approval.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, type VaultRow } from '../vaults/index.ts';

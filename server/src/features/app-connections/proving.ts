@@ -1,11 +1,11 @@
 import { NO_PROOFS, type Prove } from '../../kernel/auth/authentication.ts';
+import type { RoutedCall } from '../../kernel/auth/call.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { ceilingSize } from '../../kernel/authz/compiled-size.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { RoutedCall } from '../../kernel/request/call.ts';
-import type { CredentialKind } from '../../kernel/request/declaration.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import type { CredentialKind } from '../../kernel/endpoint/declaration.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { allowlistOf, invalidClient } from './principal.ts';
 import { SESSIONS_BYTES_MAX, SessionGate } from './sessions.ts';
@@ -27,7 +27,7 @@ export interface Presented {
  * checked before; the scope is checked after, with all other authorization.
  */
 export function proverOf(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'database' | 'dpop'>,
   certificates: ConnectionCertificates,
   row: ConnectionRow,
   presented: Presented,
@@ -96,7 +96,7 @@ function certificateRequired(reason: string): CofferError {
 }
 
 async function keyProven(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'dpop'>,
   row: ConnectionRow,
   { token, tokenKey, kind }: Presented,
   request: RoutedCall,

@@ -1,8 +1,8 @@
+import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
@@ -121,7 +121,7 @@ async function authorized(
 }
 
 /**
- * A credential that is set to end renews nothing: its successor has been issued, and whoever still holds the old one may be the reason why it was
+ * A credential that is set to end renews nothing: its successor has been issued, and anyone who still holds the old one may be the reason why it was
  * replaced. This is checked while the connection is locked, so that no rotation comes in between. Returns the certificate that was presented, if we
  * issued it.
  */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { id, idParam, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { id, idParam, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
 export const VAULTS_MAX = 100;
 export const PATHS_MAX = 100;

@@ -1,9 +1,9 @@
 import type { CredentialScheme, Resolved, View } from '../../kernel/auth/authentication.ts';
+import type { Call } from '../../kernel/auth/call.ts';
+import type { Principal } from '../../kernel/auth/principal.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Call } from '../../kernel/request/call.ts';
-import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
-import type { Principal } from '../../kernel/request/principal.ts';
+import type { EndpointDeclaration } from '../../kernel/endpoint/declaration.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
@@ -21,10 +21,10 @@ const NO_HASH = sha256('');
 
 /** Authenticates by `X-Client-Id` and `X-Client-Secret`. */
 export class ConnectionScheme implements CredentialScheme {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock' | 'database' | 'dpop'>;
   readonly #certificates: ConnectionCertificates;
 
-  constructor(kernel: Kernel, certificates: ConnectionCertificates) {
+  constructor(kernel: Pick<Kernel, 'clock' | 'database' | 'dpop'>, certificates: ConnectionCertificates) {
     this.#kernel = kernel;
     this.#certificates = certificates;
   }
@@ -63,10 +63,10 @@ export class ConnectionScheme implements CredentialScheme {
 
 /** Authenticates by a client certificate alone, where an endpoint accepts that. */
 export class CertificateScheme implements CredentialScheme {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'database' | 'dpop'>;
   readonly #certificates: ConnectionCertificates;
 
-  constructor(kernel: Kernel, certificates: ConnectionCertificates) {
+  constructor(kernel: Pick<Kernel, 'database' | 'dpop'>, certificates: ConnectionCertificates) {
     this.#kernel = kernel;
     this.#certificates = certificates;
   }
@@ -98,7 +98,11 @@ export class CertificateScheme implements CredentialScheme {
 }
 
 async function resolved(
-  { kernel, certificates, db }: { kernel: Kernel; certificates: ConnectionCertificates; db: Reader },
+  {
+    kernel,
+    certificates,
+    db,
+  }: { kernel: Pick<Kernel, 'database' | 'dpop'>; certificates: ConnectionCertificates; db: Reader },
   row: ConnectionRow,
   epoch: number,
   how: Pick<Principal, 'credential' | 'expiresAt'>,

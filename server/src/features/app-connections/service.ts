@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
+import { drawNumber } from '../../kernel/base/drawn-number.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import type { Removal } from '../../kernel/platform/wiring.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
+import type { connectionRemoved } from '../policies/index.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
@@ -73,7 +74,7 @@ export async function create(
   }
   const vaults = await vaultsToShare(ctx, body);
   const { scopes = SCOPES_DEFAULT, allowed_paths = ['*'] } = body;
-  refuseDeniedScopes(ctx, vaults, { scopes, allowed_paths });
+  await refuseDeniedScopes(ctx, vaults, { scopes, allowed_paths });
   const secret = CLIENT_SECRET.create();
   const clientId = randomUUID();
   const connectionNo = await drawNumber((number) => store.isNumberTaken(ctx.database.read, number));
@@ -212,7 +213,7 @@ export async function update(
     if (isMore) {
       await refuseUnshareable(ctx, row);
       if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
-      refuseDeniedScopes(ctx, await keptVaults(ctx.database.read, changed), givenTo(changed));
+      await refuseDeniedScopes(ctx, await keptVaults(ctx.database.read, changed), givenTo(changed));
     }
     refuseUnusable(changed);
     recordChanges(ctx, row, changed);
@@ -265,7 +266,7 @@ export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow):
   const vaults = await keptVaults(read, row);
   for (const vault of vaults) refuseUnshareableVault(ctx, vault.name, vault);
   await ctx.access.requireProofToGrant((name) => vaults.some((vault) => vault.name === name));
-  refuseDeniedScopes(ctx, vaults, givenTo(row));
+  await refuseDeniedScopes(ctx, vaults, givenTo(row));
   const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
   if (attached.every(({ name }) => ctx.access.may('policies:attach', `policy/${name}`))) return;
   throw new CofferError(
@@ -338,20 +339,10 @@ function recordChanges(ctx: Context, before: store.ConnectionRow, after: store.C
   }
 }
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Removals {
-    connection(
-      tx: Tx,
-      tenantId: string,
-      connection: Pick<store.ConnectionRow, 'client_id' | 'connection_no'>,
-    ): Promise<void>;
-  }
-}
-
 export async function remove(
   ctx: Context,
   certificates: ConnectionCertificates,
-  removed: Removal<'connection'>,
+  removed: Announcer<typeof connectionRemoved>,
   text: string,
 ): Promise<Deleted> {
   const { connection_no } = await existing(ctx, text);

@@ -1,7 +1,7 @@
-import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import * as sessionStore from './session-store.ts';
@@ -18,14 +18,14 @@ export const SESSIONS_BYTES_MAX = 32 * 1024;
  * tenant, so that a session that was evicted on another node is no longer cached here.
  */
 export class SessionGate {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'database'>;
   readonly #row: ConnectionRow;
   readonly #known = new BoundedCache<string, number>({
     bytesMax: SESSIONS_BYTES_MAX,
     bytesOf: (_, session) => 2 * session.length,
   });
 
-  constructor(kernel: Kernel, row: ConnectionRow) {
+  constructor(kernel: Pick<Kernel, 'database'>, row: ConnectionRow) {
     this.#kernel = kernel;
     this.#row = row;
   }

@@ -1,9 +1,9 @@
-import { cleanActor } from '../../kernel/audit/entry.ts';
+import { cleanActor } from '../../kernel/audit/entry/entry.ts';
 import { invalidToken, RefusedCredential, type View } from '../../kernel/auth/authentication.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { ResolvedToken, TokenResolver } from '../tokens/index.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, ownerOf } from './principal.ts';
@@ -24,7 +24,7 @@ export interface ConnectionTokenFacts {
 
 /** Signs a token for a connection, outside any transaction. The caller stores the row in the change it belongs to. */
 export async function issueConnectionToken(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'clock' | 'signingKeys'>,
   facts: ConnectionTokenFacts,
 ): Promise<{ token: string; row: ConnectionTokenRow }> {
   const { kind, connection, source, subject, dpopKey, certificateThumbprint, expiresAt } = facts;
@@ -62,10 +62,14 @@ export async function issueConnectionToken(
 /** Resolves connection tokens. The audit log names them by their source. */
 export class ConnectionTokens implements TokenResolver {
   readonly kind: ConnectionTokenRow['kind'];
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock' | 'database' | 'dpop'>;
   readonly #certificates: ConnectionCertificates;
 
-  constructor(kind: ConnectionTokenRow['kind'], kernel: Kernel, certificates: ConnectionCertificates) {
+  constructor(
+    kind: ConnectionTokenRow['kind'],
+    kernel: Pick<Kernel, 'clock' | 'database' | 'dpop'>,
+    certificates: ConnectionCertificates,
+  ) {
     this.kind = kind;
     this.#kernel = kernel;
     this.#certificates = certificates;

@@ -1,4 +1,4 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
 import type { Connection } from './contract.ts';
 import { type ConnectionRow, numberOf } from './store.ts';
 

@@ -1,5 +1,6 @@
 import type { Tx } from '../../kernel/storage/database.ts';
 import { emit } from '../webhooks/index.ts';
+import type { BreakGlassUse } from './break-glass-store.ts';
 import type { ApprovalFacts } from './store.ts';
 
 export async function emitRequested(tx: Tx, row: ApprovalFacts, now: number): Promise<void> {
@@ -35,6 +36,16 @@ export async function emitDecided(
     },
     now,
   );
+}
+
+/** Somebody acted past the approvals of a tenant, or signed in past its identity provider. */
+export async function emitBreakGlass(
+  tx: Tx,
+  { tenant_id, action, resource, at }: Omit<BreakGlassUse, 'use_id'>,
+): Promise<void> {
+  const summary = `Break-glass was used: ${action} on ${resource}.`;
+  const dedupKey = `${action} ${resource} ${at}`;
+  await emit(tx, tenant_id, { event: 'break_glass.used', object: { action, resource }, summary, dedupKey }, at);
 }
 
 function objectOf({ approval_id, kind, operation, resource, requester_id }: ApprovalFacts, status: string) {

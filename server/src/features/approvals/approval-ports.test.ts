@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import Type from 'typebox';
 import { addColleague, addTenant, type Tenant, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { NO_PROOFS } from '../../kernel/auth/authentication.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import { AwaitsApproval } from '../../kernel/request/approval.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import { AwaitsApproval } from '../../kernel/endpoint/approval.ts';
+import { ANY_TOKEN, type EndpointDeclaration, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import { bind } from '../../kernel/request/binding.ts';
 import { OwnTransaction } from '../../kernel/request/change.ts';
 import { Context } from '../../kernel/request/context.ts';
-import { ANY_TOKEN, type EndpointDeclaration, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { makeReady } from '../../kernel/request/pipeline.ts';
-import { DELETED, Deleted, object } from '../../kernel/request/wire.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { makeReady } from '../../kernel/request/ready-endpoint.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { DELETED, Deleted, object } from '../../kernel/wire/wire.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
 import { findUser } from '../users/index.ts';
@@ -72,7 +72,7 @@ const decide = endpoint({
   errors: [],
 });
 
-onBothDatabases('what other features connect to approvals', (database) => {
+onBothInSuite('what other features connect to approvals', (database) => {
   let service: Service;
   let tenant: Tenant;
   let told: string[];

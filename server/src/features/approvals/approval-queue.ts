@@ -1,17 +1,18 @@
-import { detailsText } from '../../kernel/audit/entry.ts';
+import { detailsText } from '../../kernel/audit/entry/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { PendingApproval, Proposal } from '../../kernel/request/approval.ts';
-import type { ApprovalQueue, StoreApproval } from '../../kernel/request/approval-queue.ts';
+import { HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import type { PendingApproval, Proposal } from '../../kernel/endpoint/approval.ts';
+import { NONE } from '../../kernel/endpoint/declaration.ts';
+import { lockTenantRow } from '../../kernel/integrity/tenant-rows.ts';
+import type { ApprovalQueue, ReportBreakGlass, StoreApproval } from '../../kernel/request/approval-queue.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { NONE } from '../../kernel/request/declaration.ts';
-import { lockTenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { approvalNotice, noticesOf, type PreparedMail, queueMail, RECIPIENTS_MAX } from '../mail/index.ts';
 import { listActiveAdmins } from '../users/index.ts';
 import { emitRequested } from './approval-events.ts';
 import { adminsWithCredentials } from './approvers.ts';
+import { breakGlassByOwner, mayEvictAlone } from './eviction.ts';
 import { cancelEndedOf } from './expiry.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { namesIn } from './request-names.ts';
@@ -37,14 +38,22 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
    * Reads committed rows instead of using the transaction of the change. That transaction may be adding or removing the second admin, and neither may
    * decide whether there is one.
    */
-  async isOnlyApprover(ctx: Context, { subject }: Proposal): Promise<boolean> {
+  async isOnlyApprover(ctx: Context, { subject, takesFrom, ownerMayAct }: Proposal): Promise<boolean> {
     const { id, role } = ctx.principal;
     if (!isAdminRole(role)) return false;
     const admins = await adminsWithCredentials(ctx.database.read, ctx.tenantId, this.#ports);
     const others = admins.filter((admin) => admin !== id);
+    if (takesFrom !== undefined && others.length > 0 && others.every((admin) => admin === takesFrom)) {
+      // What an owner may do without waiting for others is told to everybody, also if there is nobody to wait for.
+      return (await mayEvictAlone(ctx)) && ownerMayAct !== true;
+    }
     // An admin who lost their second factor may be unable to approve its removal. The other admin alone is then enough, if they prove a factor of
     // their own.
     return others.length === 0 || (ctx.access.isFactorProven && others.every((admin) => admin === subject));
+  }
+
+  breakGlass(ctx: Context, proposal: Proposal): Promise<ReportBreakGlass | null> {
+    return breakGlassByOwner(ctx, proposal);
   }
 
   fortressVaults(tenantId: string): Promise<readonly string[]> {
@@ -55,7 +64,7 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
     await cancelEndedOf(ctx.kernel, this.#ports, ctx.tenantId, ctx.principal.id);
     const sealingKey = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
     const macKey = await ctx.kernel.keyring.macKey(ctx.tenantId, MAC_PURPOSE);
-    const row = newApproval(ctx);
+    const row = newApproval(ctx, proposal);
     const stored = storedRequestOf(ctx, proposal);
     const request = shownRequest(ctx.declaration, stored);
     const names = await namesIn(ctx.database.read, ctx.tenantId, request);
@@ -83,7 +92,7 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
   }
 }
 
-/** Mail to those who can approve, where the tenant wants that. */
+/** Mail to users who can approve, where the tenant wants that. */
 async function noticesTo(ctx: Context, row: store.ApprovalFacts): Promise<PreparedMail[]> {
   const notices = await noticesOf(ctx.kernel, ctx.tenantId, 'approvals');
   if (notices === null) return [];
@@ -94,7 +103,7 @@ async function noticesTo(ctx: Context, row: store.ApprovalFacts): Promise<Prepar
   return notices(others.map(({ email }) => approvalNotice(email, baseUrl, row.approval_id, summary)));
 }
 
-function newApproval(ctx: Context): store.ApprovalFacts {
+function newApproval(ctx: Context, { takesFrom }: Proposal): store.ApprovalFacts {
   const { declaration, principal, now } = ctx;
   if (declaration.approval === NONE) throw new Error(`${declaration.name} is declared to need no approval`);
   return {
@@ -116,6 +125,7 @@ function newApproval(ctx: Context): store.ApprovalFacts {
     decided_at: null,
     single_approver: null,
     cancel_reason: null,
+    takes_from: takesFrom ?? null,
   };
 }
 

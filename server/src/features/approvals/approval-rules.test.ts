@@ -13,9 +13,9 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 const PASSWORD = 'correct horse battery 9';
@@ -25,7 +25,7 @@ const allow = (action: string) => ({
 });
 
 /** Which changes take two people: those that give or take rights, and those by which one person could become the second. */
-onBothDatabases('what needs approval', (database) => {
+onBothInSuite('what needs approval', (database) => {
   let service: Service;
   let tenant: Tenant;
   let admin: Colleague;

@@ -25,9 +25,9 @@ import {
 import { asTheService, behindItsBack } from '../../../../test/support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addVault, runJobs } from '../../../../test/support/vaults.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { TOTP } from '../mfa/index.ts';
 import { ATTACHMENTS } from '../policies/index.ts';
 import { PENDING_MAX } from './approval-queue.ts';
@@ -349,8 +349,7 @@ onBothDatabases('approvals', (database) => {
     test('who is left alone while it waits approves it in a second, separate call', async () => {
       const there = await office();
       const { id, name } = await asked(there);
-      const farewell = patchUser(there.admin.id, there.owner.token, { status: 'disabled' });
-      await approved(service, farewell, there.admin.token);
+      await ok(patchUser(there.admin.id, await openSession(service, there.owner.id), { status: 'disabled' }));
       const approval = await ok(approve(service, id, there.owner.token));
       assert.deepEqual([approval.status, approval.self_approved], ['completed', true]);
       assert.equal((await attachments(name, there)).length, 1);
@@ -407,7 +406,7 @@ onBothDatabases('approvals', (database) => {
       const byOther = await ok(approve(service, two.id, there.admin.token));
       assert.deepEqual([byOther.status, byOther.self_approved], ['completed', false]);
       const one = await askedTwice(there);
-      await approved(service, patchUser(there.admin.id, there.owner.token, { status: 'disabled' }), there.admin.token);
+      await ok(patchUser(there.admin.id, await openSession(service, there.owner.id), { status: 'disabled' }));
       const bySelf = await ok(approve(service, one.id, there.owner.token));
       assert.deepEqual([bySelf.status, bySelf.self_approved], ['completed', true]);
       const ids = bySelf.levels.map((level: Answer['body']) => level.decided_by.id);

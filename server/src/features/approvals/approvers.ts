@@ -1,5 +1,5 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { ruleOf } from '../../kernel/request/approval.ts';
+import { ruleOf } from '../../kernel/endpoint/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { usersWithFactor } from '../mfa/index.ts';
@@ -31,7 +31,7 @@ async function withCredentials(
   const withoutPassword = users.filter((row) => row.password_hash === '').map((row) => row.user_id);
   const withFactor = await usersWithFactor(db, tenantId, withoutPassword);
   const withToken = await usersWithTokens(db, tenantId, withoutPassword);
-  // Sessions are forgotten a while after they ended, and the person still signs in.
+  // Sessions are deleted a while after they ended, and the person still signs in.
   const withSignOn = await usersWithSignOn(db, tenantId, withoutPassword);
   const holders = new Set([...withFactor, ...withToken, ...withSignOn]);
   return users.filter((row) => row.password_hash !== '' || holders.has(row.user_id)).map((row) => row.user_id);
@@ -72,7 +72,7 @@ export async function approvalStatesOf(
     levels: ruleOf(row.kind).levels,
     requesterId: row.requester_id,
     approvedBy: decisions.map(({ approver_id }) => approver_id),
-    admins,
+    admins: admins.filter((id) => id !== row.takes_from),
     owners: ownersNeeded(row, owners),
     managers: managers.get(row.approval_id) ?? [],
   });

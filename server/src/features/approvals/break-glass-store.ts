@@ -7,10 +7,10 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-export const BREAK_GLASS_ACTIONS = ['approve', 'cancel', 'reset_mfa', 'make_owner', 'sign_in'] as const;
+export const BREAK_GLASS_ACTIONS = ['approve', 'cancel', 'reset_mfa', 'make_owner', 'sign_in', 'evict'] as const;
 export type BreakGlassAction = (typeof BREAK_GLASS_ACTIONS)[number];
 
-/** An operator's action that bypassed a tenant's approvals, or a sign-in of a break-glass owner. No decision depends on this row: it is shown to admins, beside the audit log. */
+/** An operator's action that bypassed a tenant's approvals, a sign-in of a break-glass owner, or what an owner took away without approval. No decision depends on this row: it is shown to admins, beside the audit log. */
 export interface BreakGlassUse {
   tenant_id: string;
   use_id: string;

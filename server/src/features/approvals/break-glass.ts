@@ -1,12 +1,13 @@
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { ruleOf } from '../../kernel/request/approval.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import { ruleOf } from '../../kernel/endpoint/approval.ts';
 import { ApprovedRequest } from '../../kernel/request/approved-request.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type BreakGlassAction, insertUse } from './break-glass-store.ts';
+import { emitBreakGlass } from './approval-events.ts';
+import { type BreakGlassAction, type BreakGlassUse, insertUse } from './break-glass-store.ts';
 import { endedRequests } from './ended-requests.ts';
 import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
@@ -25,10 +26,13 @@ export interface BreakGlass {
 }
 
 /**
- * Runs the action in one transaction with an entry in the tenant's own audit log and a row that is shown to every admin. Raising the epoch makes sure
- * that the next request sees it.
+ * Runs the action in one transaction with an entry in the tenant's own audit log and a row that is shown to every admin.
  */
-export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) => Promise<void>): Promise<void> {
+export async function breakGlass(
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
+  use: BreakGlass,
+  act: (tx: Tx) => Promise<void>,
+): Promise<void> {
   const { tenantId, action, resource, details } = use;
   const now = kernel.clock.now();
   const headKey = await kernel.audit.headKey(tenantId);
@@ -43,10 +47,16 @@ export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) 
   });
   await kernel.database.transaction(async (tx) => {
     await act(tx);
-    await insertUse(tx, { tenant_id: tenantId, use_id: newId('audit', now), action, resource, at: now });
-    await raiseEpoch(tx, tenantId);
+    await recordUse(tx, { tenant_id: tenantId, action, resource, at: now });
     await kernel.audit.recordIn(tx, [entry], headKey);
   });
+}
+
+/** Shows it to every admin of the tenant, and tells users who subscribe to such events. What admins are shown is cached by epoch. */
+export async function recordUse(tx: Tx, use: Omit<BreakGlassUse, 'use_id'>): Promise<void> {
+  await insertUse(tx, { ...use, use_id: newId('audit', use.at) });
+  await emitBreakGlass(tx, use);
+  await raiseEpoch(tx, use.tenant_id);
 }
 
 /**
@@ -75,7 +85,11 @@ export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, ap
   await operation.run();
 }
 
-export async function cancelByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
+export async function cancelByOperator(
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
+  ports: ApprovalPorts,
+  approvalId: string,
+): Promise<void> {
   const row = await waiting(kernel, approvalId);
   await breakGlass(kernel, useOf(row, 'cancel'), async (tx) => {
     const locked = await lockWaiting(tx, row);
@@ -94,7 +108,7 @@ function useOf(row: store.ApprovalRow, action: 'approve' | 'cancel'): BreakGlass
   return { tenantId: tenant_id, action, resource: `approval/${approval_id}`, details };
 }
 
-async function waiting(kernel: Kernel, approvalId: string): Promise<store.ApprovalRow> {
+async function waiting(kernel: Pick<Kernel, 'clock' | 'database'>, approvalId: string): Promise<store.ApprovalRow> {
   const { read } = kernel.database;
   const tenantId = await store.tenantOf(read, approvalId);
   const row = tenantId === undefined ? undefined : await store.findWhole(read, tenantId, approvalId);
@@ -118,7 +132,11 @@ function notWaiting(): CofferError {
 }
 
 /** One decision for each level that is still undecided. */
-async function decisionsLeft(kernel: Kernel, tx: Tx, row: store.ApprovalFacts): Promise<store.DecisionRow[]> {
+async function decisionsLeft(
+  kernel: Pick<Kernel, 'clock'>,
+  tx: Tx,
+  row: store.ApprovalFacts,
+): Promise<store.DecisionRow[]> {
   const { tenant_id, approval_id, kind } = row;
   const made = await store.decisionsOn(tx, tenant_id, [approval_id]);
   const decided = { approver_id: OPERATOR, approver_name: OPERATOR, decision: 'approved', reason: REASON } as const;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { ApprovalKindName, CANCEL_REASONS } from '../../kernel/request/approval.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ApprovalKindName, CANCEL_REASONS } from '../../kernel/endpoint/approval.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   id,
   idParam,
@@ -12,7 +12,7 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed', 'cancelled'] as const;
 const REASON_LENGTH_MAX = 512;
@@ -26,7 +26,7 @@ const Who = named(
 
 const ApprovalLevelName = named(
   'ApprovalLevel',
-  'Who decides; an admin can decide instead of a vault manager.',
+  'Who decides. If nobody but the requester manages the vault, an admin decides instead of a vault manager.',
   oneOf(['vault_manager', 'admin']),
 );
 

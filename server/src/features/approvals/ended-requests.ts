@@ -1,4 +1,4 @@
-import { type CancelReason, ruleOf } from '../../kernel/request/approval.ts';
+import { type CancelReason, ruleOf } from '../../kernel/endpoint/approval.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findByClient, findConnectionToken } from '../app-connections/index.ts';
 import { tokensOfThisGeneration } from '../tokens/index.ts';

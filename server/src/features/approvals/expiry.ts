@@ -1,5 +1,5 @@
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { endedRequests } from './ended-requests.ts';
 import type { ApprovalPorts } from './ports.ts';
@@ -12,7 +12,7 @@ const BATCH = 100;
  * expired, because its expiry time is compared.
  */
 export async function expireOverdue(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
   ports: ApprovalPorts,
   cutoff: Cutoff,
   signal: AbortSignal,
@@ -34,7 +34,11 @@ export async function expireOverdue(
  * Stores the cancellation of requests whose requester was deleted or disabled, or whose token was revoked. Readers see them as cancelled even before
  * this job runs.
  */
-export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: AbortSignal): Promise<void> {
+export async function cancelEnded(
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
+  ports: ApprovalPorts,
+  signal: AbortSignal,
+): Promise<void> {
   const failures: unknown[] = [];
   for (let after: readonly [string, string] = ['', '']; ; ) {
     const waiting = await store.pendingAfter(kernel.database.read, after, BATCH);
@@ -57,7 +61,7 @@ export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: 
  * new request, or still hold the resource.
  */
 export async function cancelEndedOf(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
   ports: ApprovalPorts,
   tenantId: string,
   requesterId: string,
@@ -94,7 +98,7 @@ const CANCELLATION: Ending = {
 };
 
 async function end(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
   ports: ApprovalPorts,
   tenantId: string,
   approvalId: string,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { APPROVAL_RULES } from '../../kernel/request/approval.ts';
+import { APPROVAL_RULES } from '../../kernel/endpoint/approval.ts';
 import { type ApprovalState, mayReject, type Verdict, verdictOn } from './levels.ts';
 
 const state = (kind: keyof typeof APPROVAL_RULES, more: Partial<ApprovalState>): ApprovalState => ({
@@ -43,7 +43,9 @@ describe('a vault manager, then an admin', () => {
   const two = { admins: ['ann', 'bob'], managers: ['mia'] };
   const rows: [string, Partial<ApprovalState>, string, string][] = [
     ['a manager decides the first level', three, 'mia', '1'],
-    ['an admin can stand in for a manager while another is left for the second', three, 'bob', '1'],
+    ['an admin does not stand in for a manager', three, 'bob', 'refused: manager_needed'],
+    ['but does where there is none', { ...three, managers: [] }, 'bob', '1'],
+    ['or where only who asked is one', { ...three, managers: ['ann'] }, 'bob', '1'],
     ['a member decides nothing', three, 'eve', 'refused: not_eligible'],
     ['the requester does not count', three, 'ann', 'refused: requester'],
     ['nor as a manager', { ...three, requesterId: 'mia' }, 'mia', 'refused: requester'],
@@ -52,7 +54,13 @@ describe('a vault manager, then an admin', () => {
     ['not twice by the same', { ...three, approvedBy: ['bob'] }, 'bob', 'refused: decided_before'],
     ['but by another', { ...three, approvedBy: ['bob'] }, 'cid', '1 complete'],
     ['the requester does not count there either', { ...three, approvedBy: ['mia'] }, 'ann', 'refused: requester'],
-    ['the only other admin is kept for the second level', two, 'bob', 'refused: other_first'],
+    ['nor the only other admin', two, 'bob', 'refused: manager_needed'],
+    [
+      'who is kept for the second level if they manage it too',
+      { ...two, managers: ['mia', 'bob'] },
+      'bob',
+      'refused: other_first',
+    ],
     ['which they decide once the manager has decided', { ...two, approvedBy: ['mia'] }, 'bob', '1 complete'],
     ['two admins and no manager: the other one, alone', { admins: ['ann', 'bob'] }, 'bob', '2 complete single'],
     [
@@ -77,7 +85,7 @@ describe('a vault manager, then an admin', () => {
       'ann',
       '1 complete self-approved',
     ],
-    ['another manager and the admin', { admins: ['bob'], managers: ['ann', 'max'] }, 'bob', 'refused: other_first'],
+    ['another manager and the admin', { admins: ['bob'], managers: ['ann', 'max'] }, 'bob', 'refused: manager_needed'],
     ['an admin who is a manager too is one person', { admins: ['bob'], managers: ['bob'] }, 'bob', '2 complete single'],
     ['nothing is left to decide', { ...three, approvedBy: ['bob', 'cid'] }, 'dan', 'refused: not_eligible'],
   ];
@@ -163,7 +171,7 @@ test('whoever is there: it can always be completed, by two people if two can, an
       const at = state('vault_delete', { admins, managers });
       const where = `admins ${admins}, managers ${managers}`;
       const others = { admins: admins.filter((id) => id !== 'ann'), managers: managers.filter((id) => id !== 'ann') };
-      const first = [...others.admins, ...others.managers];
+      const first = others.managers.length > 0 ? others.managers : others.admins;
       const canBeTwo = others.admins.some((second) => first.some((id) => id !== second));
       const ways = [...completions(at, people)];
       assert.equal(ways.length > 0, admins.length > 0, where);
@@ -171,6 +179,8 @@ test('whoever is there: it can always be completed, by two people if two can, an
         assert.equal(by.length, 2, where);
         assert.equal(isSingle, by[0] === by[1], where);
         if (canBeTwo) assert.notEqual(by[0], by[1], `${where}: one person decided both levels`);
+        if (others.managers.length > 0)
+          assert.ok(others.managers.includes(by[0] ?? ''), `${where}: no manager decided`);
         if (others.admins.length > 0) assert.ok(!by.includes('ann'), `${where}: who asked decided`);
       }
     }

@@ -1,4 +1,4 @@
-import type { ApprovalLevel } from '../../kernel/request/approval.ts';
+import type { ApprovalLevel } from '../../kernel/endpoint/approval.ts';
 
 /** How far an approval has come, and who can decide it. */
 export interface ApprovalState {
@@ -6,7 +6,7 @@ export interface ApprovalState {
   requesterId: string;
   /** The approvers so far, level by level. */
   approvedBy: readonly string[];
-  /** Every admin of the tenant who can act. An admin can stand in for a vault manager. */
+  /** Every admin of the tenant who can act, except one who would lose rights. They stand in for a vault manager if there is none. */
   admins: readonly string[];
   /** Every manager of the vault who can act and already managed it when the request was made. */
   managers: readonly string[];
@@ -14,7 +14,13 @@ export interface ApprovalState {
   owners: readonly string[];
 }
 
-export type Refusal = 'requester' | 'not_eligible' | 'owner_needed' | 'decided_before' | 'other_first';
+export type Refusal =
+  | 'requester'
+  | 'not_eligible'
+  | 'manager_needed'
+  | 'owner_needed'
+  | 'decided_before'
+  | 'other_first';
 
 export type Verdict =
   | { refusal: Refusal }
@@ -68,23 +74,26 @@ function openLevels(state: ApprovalState): (readonly string[])[] {
 function whyNotEligible(state: ApprovalState, person: string): Refusal {
   if (person === state.requesterId) return 'requester';
   const level = state.levels[state.approvedBy.length];
-  const isAdmin = level !== undefined && eligibleFor(state, level).includes(person);
-  return isAdmin ? 'owner_needed' : 'not_eligible';
+  if (level === undefined || !state.admins.includes(person)) return 'not_eligible';
+  return level === 'vault_manager' ? 'manager_needed' : 'owner_needed';
 }
 
-/** Stopping is always safe: the requester may withdraw, and an approver of a level may change their mind. */
+/** Stopping is always safe: the requester may withdraw, and an admin need not wait for the level of the managers. */
 export function mayReject(state: ApprovalState, person: string): boolean {
   const level = state.levels[state.approvedBy.length];
   if (person === state.requesterId) return true;
-  return level !== undefined && eligibleFor(state, level).includes(person);
+  return level !== undefined && [...eligibleFor(state, level), ...state.admins].includes(person);
 }
 
-/** The requester counts only if they are the only admin, and only for a level that nobody else could decide. */
-function eligibleFor({ admins, managers, requesterId }: ApprovalState, level: ApprovalLevel): string[] {
-  const able = new Set(level === 'vault_manager' ? [...managers, ...admins] : admins);
+/**
+ * An admin stands in for the managers of a vault only if none but the requester is left. The requester counts only if they are the only admin, and
+ * only for a level that nobody else could decide.
+ */
+function eligibleFor({ admins, managers, requesterId }: ApprovalState, level: ApprovalLevel): readonly string[] {
+  const others = (ids: readonly string[]) => ids.filter((id) => id !== requesterId);
+  if (level === 'vault_manager' && others(managers).length > 0) return others(managers);
   const isOnlyAdmin = admins.length === 1 && admins[0] === requesterId;
-  able.delete(requesterId);
-  return able.size === 0 && isOnlyAdmin ? [requesterId] : [...able];
+  return isOnlyAdmin ? [requesterId] : others(admins);
 }
 
 /** Whether each of these levels can be decided by a person who decides no other level. */

@@ -1,20 +1,13 @@
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Ports, Wiring } from '../../kernel/platform/wiring.ts';
-import type { ApprovalHooks, ApprovalKind } from '../../kernel/request/approval.ts';
-import type { ReadyEndpoint } from '../../kernel/request/pipeline.ts';
+import type { ApprovalHooks, ApprovalKind } from '../../kernel/endpoint/approval.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import type { ReadyEndpoint } from '../../kernel/request/ready-endpoint.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { fortressVaults } from '../secrets/index.ts';
 import { managedBy, managersOf } from '../vaults/index.ts';
-
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Those of some users whom an enabled identity provider signs in. */
-    usersWithSignOn(db: Reader, tenantId: string, userIds: readonly string[]): Promise<string[]>;
-  }
-}
+import type { ApprovalParts } from './links.ts';
 
 /** What approvals need from other features. */
-export interface ApprovalPorts extends Pick<Ports, 'usersWithSignOn'> {
+export interface ApprovalPorts extends Pick<ApprovalParts, 'usersWithSignOn'> {
   /** Tells which resources this person manages and already managed at that time. */
   managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string, at: number) => boolean>;
   /** For each of these resources, everyone who manages it and already managed it at that time. */
@@ -26,15 +19,19 @@ export interface ApprovalPorts extends Pick<Ports, 'usersWithSignOn'> {
   endpoint(name: string): ReadyEndpoint | undefined;
 }
 
-export function approvalPorts({ database }: Kernel, wiring: Wiring): ApprovalPorts {
+export function approvalPorts({
+  database,
+  usersWithSignOn,
+  endpoints,
+}: ApprovalParts & Pick<Kernel, 'database'>): ApprovalPorts {
   return {
-    ...wiring.needs('usersWithSignOn'),
+    usersWithSignOn,
     managedBy,
     managersOf,
     fortressVaults: (tenantId) => fortressVaults(database.read, tenantId),
     get hooks() {
-      return wiring.approvalHooks;
+      return endpoints.approvalHooks;
     },
-    endpoint: (name) => wiring.endpoint(name),
+    endpoint: (name) => endpoints.endpoint(name),
   };
 }

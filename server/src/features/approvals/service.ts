@@ -1,18 +1,18 @@
-import { cleanText } from '../../kernel/audit/entry.ts';
+import { cleanText } from '../../kernel/audit/entry/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import { ruleOf } from '../../kernel/endpoint/approval.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Acceptance } from '../../kernel/request/access.ts';
-import { ruleOf } from '../../kernel/request/approval.ts';
 import { ApprovedRequest } from '../../kernel/request/approved-request.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { RightsChanged } from '../../kernel/request/decisions.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import type { ReadyEndpoint } from '../../kernel/request/pipeline.ts';
+import type { ReadyEndpoint } from '../../kernel/request/ready-endpoint.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/request/sealed-cursor.ts';
 import { proofRequired } from '../../kernel/request/second-factor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { emitDecided } from './approval-events.ts';
 import { approvalStateOf, approvalStatesOf, visibilityFilter } from './approvers.ts';
 import { type Approval, type ApprovalDetail, approveApproval, type listApprovals, readApproval } from './contract.ts';
@@ -399,6 +399,7 @@ function notWhatWasSeen(): CofferError {
 const REFUSALS: Record<Refusal, string> = {
   requester: 'You made this request: another person must approve it.',
   not_eligible: 'You cannot decide this: it requires an owner, an admin, or a manager of the vault.',
+  manager_needed: 'A manager of the vault must approve this first: an admin approves the next level.',
   owner_needed: 'An owner asked for this: another owner must be among those who approve it.',
   decided_before: 'You already approved one level: another person must approve the next one.',
   other_first:

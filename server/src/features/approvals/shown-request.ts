@@ -1,7 +1,7 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
+import type { Difference } from '../../kernel/endpoint/approval.ts';
+import { type EndpointDeclaration, NONE } from '../../kernel/endpoint/declaration.ts';
 import { redacted } from '../../kernel/http/redaction.ts';
-import type { Difference } from '../../kernel/request/approval.ts';
-import { type EndpointDeclaration, NONE } from '../../kernel/request/declaration.ts';
 import type { ApprovalRow } from './store.ts';
 import type { StoredRequest } from './stored-request.ts';
 

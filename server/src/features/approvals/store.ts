@@ -1,5 +1,5 @@
+import type { ApprovalKind, ApprovalLevel, CancelReason } from '../../kernel/endpoint/approval.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import type { ApprovalKind, ApprovalLevel, CancelReason } from '../../kernel/request/approval.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -42,6 +42,8 @@ export interface ApprovalRow {
   single_approver: number | null;
   /** Null unless the status is cancelled. */
   cancel_reason: CancelReason | null;
+  /** The user who loses rights by it, and so does not decide it; null if there is none. */
+  takes_from: string | null;
 }
 
 /** The columns that lists and rules need. The input is loaded only to execute it. */
@@ -80,7 +82,7 @@ export const APPROVALS = new AuthenticatedTable<'approvals', ApprovalRow>('appro
     'expires_at',
     'decided_at',
   ],
-  appended: ['shown', 'single_approver', 'cancel_reason'],
+  appended: ['shown', 'single_approver', 'cancel_reason', 'takes_from'],
   sealed: ['sealed_input'],
 });
 
@@ -108,6 +110,7 @@ const FACTS = [
   'decided_at',
   'single_approver',
   'cancel_reason',
+  'takes_from',
 ] as const satisfies readonly (keyof ApprovalFacts)[];
 
 export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {

@@ -1,13 +1,13 @@
-import type { MacKey, SealingKey } from '../../kernel/crypto/keyring.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Basis, Difference, Proposal } from '../../kernel/request/approval.ts';
-import type { Call } from '../../kernel/request/call.ts';
+import type { Call } from '../../kernel/auth/call.ts';
+import type { Actor, Principal } from '../../kernel/auth/principal.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import type { Basis, Difference, Proposal } from '../../kernel/endpoint/approval.ts';
+import type { CredentialKind } from '../../kernel/endpoint/declaration.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
+import type { MacKey, SealingKey } from '../../kernel/keys/keyring.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { CredentialKind } from '../../kernel/request/declaration.ts';
-import type { Actor, Principal } from '../../kernel/request/principal.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { actingConnection, findByClient } from '../app-connections/index.ts';
 import { type KeptFactor, keptFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
@@ -71,7 +71,7 @@ export function sealRequest(key: SealingKey, approvalId: string, stored: StoredR
   return key.seal(place(approvalId), Buffer.from(JSON.stringify(stored), 'utf8'));
 }
 
-export async function openRequest(kernel: Kernel, row: ApprovalRow): Promise<StoredRequest> {
+export async function openRequest(kernel: Pick<Kernel, 'keyring'>, row: ApprovalRow): Promise<StoredRequest> {
   if (row.sealed_input === null) throw new Error('an approval that is decided has no input');
   const at = { tenantId: row.tenant_id, ...place(row.approval_id) };
   const text = (await kernel.keyring.unseal(PURPOSE, at, row.sealed_input)).toString('utf8');
@@ -113,7 +113,7 @@ export function requesterOf(row: ApprovalFacts): Actor {
  * no longer exist.
  */
 export async function requesterNow(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'clock'>,
   row: ApprovalRow,
   stored: StoredRequest,
   db: Reader,
@@ -136,7 +136,7 @@ export async function requesterNow(
   });
 }
 
-/** The factor that was shown before it was requested. If the person has removed it since, whoever requested it may have been somebody else. */
+/** The factor that was shown before it was requested. If the person has removed it since, the requester may have been somebody else. */
 async function factorShown(db: Reader, { tenant_id, requester_credential_id }: ApprovalRow): Promise<KeptFactor> {
   const token = await findToken(db, tenant_id, requester_credential_id);
   const kept =

@@ -1,5 +1,5 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { type CancelReason, ruleOf } from '../../kernel/request/approval.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { type CancelReason, ruleOf } from '../../kernel/endpoint/approval.ts';
 import type { Approval, ApprovalDetail } from './contract.ts';
 import { digestOf, type ShownRequest } from './shown-request.ts';
 import type { ApprovalFacts, DecisionRow } from './store.ts';

@@ -16,7 +16,7 @@ import {
 import { recompute } from '../../../../test/support/risk.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault } from '../../../../test/support/vaults.ts';
-import { idPattern } from '../../kernel/platform/ids.ts';
+import { idPattern } from '../../kernel/base/ids.ts';
 import { PATHS_MAX } from './finding.ts';
 
 type Path = Answer['body'];

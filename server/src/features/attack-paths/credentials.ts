@@ -79,7 +79,7 @@ async function entriesOfUsers(db: Reader, tenantId: string, users: readonly User
       const principal = { type: 'user', id: user_id, name: email } as const;
       const byToken = (tokens.get(user_id) ?? []).map((token): Entry => {
         const limits = ceilingsOf(token);
-        // Whoever stole it may also use it from one of its addresses.
+        // Anyone who stole it may also use it from one of its addresses.
         const ceilings = limits.map(({ scope }) => compileCeiling({ scope }));
         const credential = { type: 'token', id: token.token_id, name: token.name } as const;
         return { principal, credential, ceilings, ...tokenWeakness(token, limits, hasFactor) };

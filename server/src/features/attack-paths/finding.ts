@@ -1,6 +1,6 @@
+import { idOfDigest } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { idOfDigest } from '../../kernel/platform/ids.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import {
   couldRead,

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { id, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     apath: 'attack-paths';
   }

@@ -1,11 +1,12 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import { decodeCursor, pageOf } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { findRiskRun, requestRiskRun, type SameRights } from '../risk/index.ts';
 import { assessedSecrets, locateSecrets } from '../secrets/index.ts';
 import { vaultsById } from '../vaults/index.ts';
@@ -51,7 +52,7 @@ export function recompute(ctx: Context) {
 
 /** Finds the paths of a tenant and replaces those that were found before. */
 export async function recomputePaths(
-  { database, clock }: Kernel,
+  { database, clock }: Pick<Kernel, 'clock' | 'database'>,
   tenantId: string,
   readers: readonly SameRights[],
   signal: AbortSignal,
@@ -87,7 +88,10 @@ async function shownOf(ctx: Context, rows: readonly store.AttackPathRow[]): Prom
   const vaults = new Map((await vaultsById(db, ctx.tenantId, vaultIds)).map((row) => [row.vault_id, row]));
   const secrets = new Map((await assessedSecrets.byIds(db, ctx.tenantId, ids)).map((row) => [row.secret_id, row]));
   const shown: AttackPath[] = [];
+  const slice = TimeSlice.of(ctx.tenantId);
   for (const row of rows) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     const at = located.get(row.secret_id);
     const secret = secrets.get(row.secret_id);
     const vault = vaults.get(at?.vault_id ?? '');

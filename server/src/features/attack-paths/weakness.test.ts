@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readGuidePage } from '../../../../test/support/guide-pages.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { ConnectionRow } from '../app-connections/index.ts';
 import type { FederationRow } from '../federations/index.ts';
 import type { Grant } from '../risk/index.ts';

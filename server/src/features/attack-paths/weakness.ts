@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { allowlistOf, type ConnectionRow } from '../app-connections/index.ts';
 import type { FederationRow } from '../federations/index.ts';
 import type { Grant } from '../risk/index.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../../../test/support/attestation-documents.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { nitroVectors } from '../../../../test/support/vectors.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { KeyUsageFlags } from '../certificates/x509.ts';
 import { type Assessment, assess, type Expectations } from './assessment.ts';
 import { MalformedDocument } from './format.ts';

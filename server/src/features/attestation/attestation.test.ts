@@ -6,17 +6,17 @@ import { nitroDocument, sevSnpReport } from '../../../../test/support/attestatio
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused } from '../../../../test/support/people.ts';
 import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addVault, auditOf, runPurges, startNodeBeside } from '../../../../test/support/vaults.ts';
 import { nitroVectors, sevSnpVectors, sgxVectors } from '../../../../test/support/vectors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
 const SEV = 'amd-sev-snp-report';
 const SGX = 'sgx-dcap-quote-v3';
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const codesOf = (warnings: string[]) => warnings.map((warning) => warning.split(':')[0]);
 
-onBothDatabases('attestation', (database) => {
+onBothInSuite('attestation', (database) => {
   let service: Service;
   let databaseUrl: string | undefined;
   before(async () => {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
 export const FORMAT_NAMES = ['aws-nitro-cose-sign1', 'sgx-dcap-quote-v3', 'amd-sev-snp-report'] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];

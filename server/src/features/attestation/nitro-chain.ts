@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/base/bounded-cache.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/platform/bounded-cache.ts';
 import { KeyUsageFlags, type ParsedCertificate, parseCertificate } from '../certificates/index.ts';
 import { type Finding, fatal } from './format.ts';
 

@@ -1,6 +1,6 @@
 import { type KeyObject, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { MINUTE_MS, timestamp } from '../../kernel/base/clock.ts';
 import { signedBytes } from './cbor.ts';
 import { type AttestationFormat, type Evidence, type Finding, fatal, isZero, remark } from './format.ts';
 import { verifyNitroChain } from './nitro-chain.ts';

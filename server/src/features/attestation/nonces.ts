@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { type Finding, fatal } from './format.ts';
 import * as store from './store.ts';

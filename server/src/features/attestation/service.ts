@@ -1,7 +1,7 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import { type Assessment, assess, type Expectations } from './assessment.ts';
 import {
   CARRIED_BYTES_MAX,

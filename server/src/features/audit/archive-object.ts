@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import { hexOf, linkHash } from '../../kernel/audit/chain.ts';
-import { resumedAfter } from '../../kernel/audit/restored-chain.ts';
-import type { Keyring } from '../../kernel/crypto/keyring.ts';
+import { hexOf, linkHash } from '../../kernel/audit/chain/chain.ts';
+import { resumedAfter } from '../../kernel/audit/chain/restored-chain.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
+import type { Keyring } from '../../kernel/keys/keyring.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { signText, textProblem } from './checkpoint.ts';
 

@@ -1,10 +1,10 @@
-import type { ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
-import { hexOf } from '../../kernel/audit/chain.ts';
-import { windowEnd } from '../../kernel/audit/chain-walk.ts';
-import { packedRow, segmentRow } from '../../kernel/audit/segment.ts';
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { idAtTime } from '../../kernel/platform/ids.ts';
+import type { ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
+import { hexOf } from '../../kernel/audit/chain/chain.ts';
+import { windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import { packedRow, segmentRow } from '../../kernel/audit/chain/segment.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
+import { idAtTime } from '../../kernel/base/ids.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { type ArchivedEntry, ArchiveError, openObject } from './archive-object.ts';
 import * as archives from './archive-store.ts';
@@ -76,7 +76,8 @@ function segmentsOf(tenantId: string, entries: readonly ArchivedEntry[], time: n
 
 /** The id after this one, in the order of ids. */
 function nextId(id: string): string {
-  const [, prefix = '', digits = ''] = /^(.*_)(.*)$/.exec(id) ?? [];
+  const start = id.lastIndexOf('_') + 1;
+  const [prefix, digits] = [id.slice(0, start), id.slice(start)];
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   const last = digits.search(/[^z](?=z*$)/);
   const next = alphabet[alphabet.indexOf(digits[last] ?? '0') + 1] ?? '0';

@@ -1,5 +1,5 @@
-import { ARCHIVES, type ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
-import { HASH_BYTES } from '../../kernel/audit/chain.ts';
+import { ARCHIVES, type ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
+import { HASH_BYTES } from '../../kernel/audit/chain/chain.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 

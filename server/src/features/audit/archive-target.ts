@@ -1,13 +1,13 @@
 import type { Job } from '../../kernel/jobs/job-runner.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { ArchiveBucket } from './archive-bucket.ts';
 import { ArchiveFolder, type ArchiveTarget } from './archive-folder.ts';
 import { archiveAuditJob } from './archiving.ts';
+import type { AuditKernel } from './links.ts';
 import { type PruningParts, pruneAuditJob } from './pruning.ts';
 import type { VerificationParts } from './verification.ts';
 
 /** The archive that CV_AUDIT_ARCHIVE names; null if there is none. */
-export function archiveTargetOf({ config, http, clock, operatorTenantId: owner }: Kernel): ArchiveTarget | null {
+export function archiveTargetOf({ config, http, clock, operatorTenantId: owner }: AuditKernel): ArchiveTarget | null {
   const target = config.auditArchive?.target;
   if (target === undefined) return null;
   return 'folder' in target ? new ArchiveFolder(target.folder) : new ArchiveBucket(target, { http, clock, owner });

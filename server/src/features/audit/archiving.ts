@@ -1,16 +1,16 @@
-import type { ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
-import { GENESIS_HASH, hexOf, linkHash } from '../../kernel/audit/chain.ts';
-import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
-import { resumedAfter } from '../../kernel/audit/restored-chain.ts';
-import { hashAt, purgedBy, textsOf } from '../../kernel/audit/segment.ts';
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
+import type { ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
+import { GENESIS_HASH, hexOf, linkHash } from '../../kernel/audit/chain/chain.ts';
+import { segmentsFrom, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import { resumedAfter } from '../../kernel/audit/chain/restored-chain.ts';
+import { hashAt, purgedBy, textsOf } from '../../kernel/audit/chain/segment.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import { yielder } from '../../kernel/fairness/yielding.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
 import { OutgoingFailure } from '../../kernel/outbound/http-client.ts';
-import { DAY_MS, HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import { yielder } from '../../kernel/platform/yielding.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
+import { ForgedRowError } from '../../kernel/storage/row-keys.ts';
 import { type ArchiveTarget, ArchiveTargetError } from './archive-folder.ts';
 import {
   type ArchivedEntry,

@@ -28,8 +28,8 @@ import { ok, refused } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, auditOf, runJobs } from '../../../../test/support/vaults.ts';
-import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { pqcKeysOf } from '../pqc/index.ts';
+import { HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
+import { PqcKeys } from '../pqc/index.ts';
 import { ArchiveFolder } from './archive-folder.ts';
 import { openObject } from './archive-object.ts';
 import { restoreRange } from './archive-restore.ts';
@@ -53,7 +53,7 @@ onBothDatabases('the archive of the audit log', (database) => {
 
   const parts = () => ({
     kernel: service.app.kernel,
-    keys: pqcKeysOf(service.app.kernel),
+    keys: new PqcKeys(service.app.kernel),
     target: new ArchiveFolder(folder),
   });
   const tenant = () => service.app.kernel.operatorTenantId;
@@ -192,7 +192,7 @@ onBothDatabases('an archive that cannot be used', (database) => {
   });
   const parts = () => ({
     kernel: service.app.kernel,
-    keys: pqcKeysOf(service.app.kernel),
+    keys: new PqcKeys(service.app.kernel),
     target: new ArchiveFolder(folder),
   });
   const failing = async () => seriesValue(await metricsText(service), 'cv_audit_archive_failing');

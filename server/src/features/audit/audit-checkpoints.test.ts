@@ -13,10 +13,10 @@ import {
   startService,
 } from '../../../../test/support/service.ts';
 import { runJobs, startNodeBeside } from '../../../../test/support/vaults.ts';
-import { link } from '../../kernel/audit/chain.ts';
-import { segmentText, textsOf } from '../../kernel/audit/segment.ts';
+import { link } from '../../kernel/audit/chain/chain.ts';
+import { segmentText, textsOf } from '../../kernel/audit/chain/segment.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { SIGNATURE_ALGORITHM } from '../pqc/contract.ts';
@@ -360,7 +360,7 @@ describe('a log that was tampered with, with checkpoints', () => {
           .execute();
         await tx
           .updateTable('audit_heads')
-          .set({ seq: head.seq, hash: head.hash, mac: head.mac, mac_key_version: head.mac_key_version })
+          .set({ seq: head.seq, hash: head.hash, mac: head.mac, key_version: head.key_version })
           .where('tenant_id', '=', tenantId)
           .execute();
       });

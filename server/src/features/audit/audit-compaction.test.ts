@@ -7,9 +7,9 @@ import { purgeAudit, readsOf, sign, verified, verifiedOffline } from '../../../.
 import { ok } from '../../../../test/support/people.ts';
 import { type DatabaseKind, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addVault, runJobs } from '../../../../test/support/vaults.ts';
-import { walkChain } from '../../kernel/audit/chain-walk.ts';
-import { textsOf } from '../../kernel/audit/segment.ts';
-import { DAY_MS, MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { walkChain } from '../../kernel/audit/chain/chain-walk.ts';
+import { textsOf } from '../../kernel/audit/chain/segment.ts';
+import { DAY_MS, MINUTE_MS, timestamp } from '../../kernel/base/clock.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { compactAuditJob } from './compaction.ts';

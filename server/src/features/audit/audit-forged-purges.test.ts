@@ -15,8 +15,8 @@ import {
 import { ok } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, auditOf, readValue } from '../../../../test/support/vaults.ts';
-import { segmentTextWithPurged, textsOf } from '../../kernel/audit/segment.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { segmentTextWithPurged, textsOf } from '../../kernel/audit/chain/segment.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 

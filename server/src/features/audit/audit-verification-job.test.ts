@@ -8,7 +8,7 @@ import { ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, runJobs } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { findVerified, type VerifiedRow } from './verified-store.ts';
 
 onBothDatabases('verification of the audit log as a job', (database) => {

@@ -9,7 +9,7 @@ import { verifyLog } from '../../../../cli/src/verify/verification.ts';
 import { addTenant, ok } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
 
 type Checkpoint = Answer['body'];
 

@@ -1,11 +1,11 @@
 import { access, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Gauge } from 'prom-client';
-import { hexOf } from '../../kernel/audit/chain.ts';
-import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { SharedRun } from '../../kernel/storage/shared-run.ts';
+import { hexOf } from '../../kernel/audit/chain/chain.ts';
+import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import { SharedRun } from '../../kernel/base/shared-run.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { type CheckpointKey, checkpointKeys, signatureProblem } from './checkpoint.ts';
 import { checkpointToWire, keyToWire } from './checkpoint-wire.ts';
@@ -29,7 +29,7 @@ const FORGED =
  * name contains the checkpoint number and hash, so two diverging histories leave two files. No request or job waits for it.
  */
 export class CheckpointFiles {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'database' | 'log' | 'nodeId'>;
   readonly #keys: PqcKeys;
   readonly #folder: string;
   readonly #failing: Gauge;
@@ -41,7 +41,7 @@ export class CheckpointFiles {
   /** Failure and recovery are each logged once, when this flag changes. */
   #isFailing = false;
 
-  constructor(kernel: Kernel, keys: PqcKeys, folder: string, failing: Gauge) {
+  constructor(kernel: Pick<Kernel, 'database' | 'log' | 'nodeId'>, keys: PqcKeys, folder: string, failing: Gauge) {
     this.#kernel = kernel;
     this.#keys = keys;
     this.#folder = folder;

@@ -1,5 +1,5 @@
-import { hexOf } from '../../kernel/audit/chain.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { hexOf } from '../../kernel/audit/chain/chain.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
 import { SIGNATURE_ALGORITHM } from '../pqc/index.ts';
 import type { CheckpointKey } from './checkpoint.ts';
 import type { Checkpoint, CheckpointKey as WireKey } from './contract.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { hexOf } from '../../kernel/audit/chain.ts';
+import { hexOf } from '../../kernel/audit/chain/chain.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import {

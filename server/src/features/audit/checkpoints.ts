@@ -1,17 +1,17 @@
+import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { checkpointKeys, settleSuccession, signCheckpoint, type Unsigned } from './checkpoint.ts';
 import type { CheckpointFiles } from './checkpoint-files.ts';
 import { checkpointToWire, keyToWire } from './checkpoint-wire.ts';
 import type { Checkpoint, listCheckpoints } from './contract.ts';
+import type { AuditKernel } from './links.ts';
 import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
@@ -27,11 +27,11 @@ const CURSOR_KIND = new RegExp(`^${store.CHECKPOINT_CURSOR}$`);
  * service proves that it is still the same chain, even to someone who does not trust the service or its database.
  */
 export class Checkpoints {
-  readonly #kernel: Kernel;
+  readonly #kernel: AuditKernel;
   readonly #keys: PqcKeys;
   readonly #files: CheckpointFiles | null;
 
-  constructor(kernel: Kernel, keys: PqcKeys, files: CheckpointFiles | null) {
+  constructor(kernel: AuditKernel, keys: PqcKeys, files: CheckpointFiles | null) {
     this.#kernel = kernel;
     this.#keys = keys;
     this.#files = files;
@@ -84,6 +84,7 @@ export class Checkpoints {
     if (last !== undefined && last.seq >= head.seq) return new Distrusted('is behind its last checkpoint');
     if (head.seq < seen) return new Distrusted('is behind what this node has seen of it');
     if (!(await this.#kernel.heads.hasItsMac(head))) return new Distrusted('has a head that was rewritten');
+    this.#kernel.heads.hasMoved(tenantId);
     const checkpoint_no = (last?.checkpoint_no ?? 0) + 1;
     return { unsigned: { tenant_id: tenantId, checkpoint_no, seq: head.seq, hash: head.hash, signed_at: clock.now() } };
   }

@@ -1,9 +1,9 @@
-import { WINDOW_ENTRIES, windowEnd } from '../../kernel/audit/chain-walk.ts';
+import { WINDOW_ENTRIES, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import { timeOfId } from '../../kernel/base/ids.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import { timeOfId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { planCompaction } from './compaction-plan.ts';
 import * as store from './store.ts';
@@ -20,7 +20,7 @@ const OTHERS_MAX = 5000;
  * Merges the small segments of full windows of the chain into few compressed ones. At low rates a segment has one entry, and its row and index
  * entries take more space than the entry. Each window is one transaction with the note of how far compaction has come, so a kill loses nothing.
  */
-export function compactAuditJob(kernel: Kernel): KeepingJob {
+export function compactAuditJob(kernel: Pick<Kernel, 'clock' | 'database' | 'regionGate'>): KeepingJob {
   return {
     name: 'compact-audit',
     intervalMs: MINUTE_MS,
@@ -45,7 +45,12 @@ export function compactAuditJob(kernel: Kernel): KeepingJob {
 }
 
 /** Returns the number of windows that it compacted. */
-async function compactTenant(kernel: Kernel, tenantId: string, max: number, signal: AbortSignal): Promise<number> {
+async function compactTenant(
+  kernel: Pick<Kernel, 'clock' | 'database'>,
+  tenantId: string,
+  max: number,
+  signal: AbortSignal,
+): Promise<number> {
   const database = kernel.database.forTenant(tenantId, 'bulk');
   let seq = await store.compactedSeq(database.read, tenantId);
   for (let done = 0; ; done++) {
@@ -67,7 +72,11 @@ async function compactTenant(kernel: Kernel, tenantId: string, max: number, sign
   }
 }
 
-async function isOld({ database, clock }: Kernel, tenantId: string, seq: number): Promise<boolean> {
+async function isOld(
+  { database, clock }: Pick<Kernel, 'clock' | 'database'>,
+  tenantId: string,
+  seq: number,
+): Promise<boolean> {
   const last = await store.segmentHolding(database.read, tenantId, seq);
   return last === undefined || timeOfId(last.id) <= clock.now() - AGE_MIN_MS;
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   id,
   nextCursor,
@@ -11,7 +11,7 @@ import {
   pageQuery,
   timeFilter,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 /** Fifteen digits stay below 2^53. */
 const SEQ_MAX = 999_999_999_999_999;
@@ -111,6 +111,15 @@ const common = {
   status: 200,
 } as const;
 
+const EntryRange = named(
+  'EntryRange',
+  'Consecutive entries of the audit log.',
+  object({
+    first_seq: Type.Integer({ description: 'The number of the first entry.' }),
+    last_seq: Type.Integer({ description: 'The number of the last entry.' }),
+  }),
+);
+
 export const listAudit = endpoint({
   ...common,
   name: 'listAudit',
@@ -139,6 +148,10 @@ export const listAudit = endpoint({
   output: object({
     entries: Type.Array(AuditRecord),
     next_cursor: nextCursor,
+    unreadable: Type.Array(EntryRange, {
+      description:
+        'Entries that cannot be listed, because somebody changed them in the database so that they cannot be read. Normally empty; if it is not, verify the log.',
+    }),
     archived_until: Type.Union([timestampText, Type.Null()], {
       description:
         'If the page ends the list and the period reaches back to entries that were moved to the archive: the time up to which they were. They are not listed until the operator restores them.',

@@ -1,12 +1,12 @@
-import { type ArchiveRow, type KeptEntry, packKept } from '../../kernel/audit/archived-ranges.ts';
-import { hexOf } from '../../kernel/audit/chain.ts';
-import { purgeIn } from '../../kernel/audit/purged-entries.ts';
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { TAMPERING_ACTION } from '../../kernel/audit/tampering.ts';
+import { type ArchiveRow, type PrunedEntry, packPruned } from '../../kernel/audit/chain/archived-ranges.ts';
+import { hexOf } from '../../kernel/audit/chain/chain.ts';
+import { purgeIn } from '../../kernel/audit/chain/purged-entries.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { recordsIn } from '../../kernel/integrity/row-verification.ts';
+import { TAMPERING_ACTION } from '../../kernel/integrity/tampering.ts';
 import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
@@ -105,7 +105,7 @@ export async function pruneRange(parts: ArchivingParts, row: ArchiveRow): Promis
     now: kernel.clock.now(),
   });
   await database.transaction(async (tx) => {
-    const change = { pruned_at: kernel.clock.now(), kept: packKept(kept), restored_until: null };
+    const change = { pruned_at: kernel.clock.now(), kept: packPruned(kept), restored_until: null };
     if ((await archives.changeArchive(tx, row, change)) === null) return;
     const deleted = await archives.deleteRange(tx, row);
     if (deleted !== row.entries)
@@ -118,12 +118,12 @@ export async function pruneRange(parts: ArchivingParts, row: ArchiveRow): Promis
  * What stays of a range, taken from the object in the archive, which is verified on the way: the entries that record rows, purges or tampering, and
  * the hash at each checkpoint.
  */
-async function keptOf(parts: ArchivingParts, row: ArchiveRow): Promise<KeptEntry[]> {
+async function keptOf(parts: ArchivingParts, row: ArchiveRow): Promise<PrunedEntry[]> {
   const { tenant_id, first_seq, last_seq } = row;
   const hashes = { previous_hash: hexOf(row.previous_hash), last_hash: hexOf(row.last_hash) };
   const { entries } = await verifiedObject(parts, { tenant_id, first_seq, last_seq, ...hashes }, row.object);
   const signed = await checkpointSeqs(parts.kernel.database.read, row);
-  return entries.flatMap((entry): KeptEntry[] => {
+  return entries.flatMap((entry): PrunedEntry[] => {
     if (!entry.isPurged && isNeeded(entry)) return [[entry.seq, entry.hash, entry.text]];
     return signed.has(entry.seq) ? [[entry.seq, entry.hash, null]] : [];
   });

@@ -1,8 +1,15 @@
-import { hexOf, linkHash } from '../../kernel/audit/chain.ts';
-import type { AuditEntry } from '../../kernel/audit/entry.ts';
-import { type PurgeRecord, purgeDigest } from '../../kernel/audit/purged-entries.ts';
-import { entriesByPosition, hashAt, purgedBy, purgedText, textsOf, withTexts } from '../../kernel/audit/segment.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { hexOf, linkHash } from '../../kernel/audit/chain/chain.ts';
+import { type PurgeRecord, purgeDigest } from '../../kernel/audit/chain/purged-entries.ts';
+import {
+  entriesByPosition,
+  hashAt,
+  purgedBy,
+  purgedText,
+  textsOf,
+  withTexts,
+} from '../../kernel/audit/chain/segment.ts';
+import type { AuditEntry } from '../../kernel/audit/entry/entry.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import type { AuditRetention } from '../vaults/index.ts';

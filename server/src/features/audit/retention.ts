@@ -1,14 +1,14 @@
-import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
-import { hashUpTo } from '../../kernel/audit/chain-position.ts';
-import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
-import { PURGE_ACTION } from '../../kernel/audit/purged-entries.ts';
-import { entriesByPosition } from '../../kernel/audit/segment.ts';
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain/chain.ts';
+import { hashUpTo } from '../../kernel/audit/chain/chain-position.ts';
+import { segmentsFrom, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import { PURGE_ACTION } from '../../kernel/audit/chain/purged-entries.ts';
+import { readEntries } from '../../kernel/audit/chain/segment.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
+import { timeOfId } from '../../kernel/base/ids.ts';
+import { yielder } from '../../kernel/fairness/yielding.ts';
 import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { timeOfId } from '../../kernel/platform/ids.ts';
-import { yielder } from '../../kernel/platform/yielding.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
@@ -112,7 +112,7 @@ async function* windowsOf(
     if (first === undefined || beginOf(first) > newest) return;
     const window = { fromSeq: Number(first.first_seq), expired: 0, purged: 0 };
     for (const segment of segments) {
-      const entries = entriesByPosition(segment);
+      const entries = kernel.damagedSegments.entriesIn(segment);
       for (const [i, entry] of entries.entries()) {
         if (entry === null) window.purged++;
         else if (Number(segment.first_seq) + i <= lastSeq && isExpired(entry, rules, cutoff)) window.expired++;
@@ -126,7 +126,7 @@ async function* windowsOf(
 
 /** The time of the first entry that a segment still has. */
 function beginOf(segment: AuditSegmentsTable): number {
-  return entriesByPosition(segment).find((entry) => entry !== null)?.at ?? timeOfId(segment.id);
+  return readEntries(segment)?.find((entry) => entry !== null)?.at ?? timeOfId(segment.id);
 }
 
 /**

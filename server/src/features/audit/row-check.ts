@@ -1,6 +1,6 @@
-import { walkChain } from '../../kernel/audit/chain-walk.ts';
-import { isSignedByNode } from '../../kernel/audit/node-segments.ts';
-import { textsOf } from '../../kernel/audit/segment.ts';
+import { walkChain } from '../../kernel/audit/chain/chain-walk.ts';
+import { textsOf } from '../../kernel/audit/chain/segment.ts';
+import { isSignedByNode, isTombstone, type Unlinked } from '../../kernel/audit/postgres/node-segments.ts';
 import {
   compareRows,
   PROBLEMS_TOLD_MAX,
@@ -10,8 +10,6 @@ import {
   recordsIn,
   rowProblem,
 } from '../../kernel/integrity/row-verification.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import { idAtTime } from '../../kernel/platform/ids.ts';
 import { SYSTEM_TENANT, type Tables } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
 import type { VerificationParts } from './verification.ts';
@@ -25,8 +23,7 @@ export interface VerifiedRows {
 /** Maximum passes while rows keep changing. Each pass rereads only the rows that changed during the one before. */
 const LOOKS_MAX = 20;
 
-/** Longer than linking waits for a gap in a node's numbers, and longer than a node takes to link existing segments. */
-const UNLINKED_MAX_MS = 3 * MINUTE_MS;
+const TOMBSTONES_AT_ONCE = 500;
 
 type Head = Tables['audit_heads'];
 
@@ -207,22 +204,37 @@ async function nameMissing(
   for (const text of unlinked) nameIn(text);
 }
 
-/** Reports segments that no node wrote, that are outside the chain, or that have waited too long to be linked. */
+/** Reports segments that no node wrote, that are outside the chain, or that cannot be linked. */
 async function addSegmentsWithoutPlace(
   { kernel }: VerificationParts,
   tenantId: string,
   findings: RowFindings,
 ): Promise<void> {
-  const late = idAtTime('audit', kernel.clock.now() - UNLINKED_MAX_MS);
-  // After a suspension, or a jump of the clock, a segment looks late that waited for a moment.
-  await kernel.audit.link();
-  for (const { id, first_seq, node_no } of await store.segmentsWithoutPlace(
-    kernel.database.read,
-    tenantId,
-    PROBLEMS_TOLD_MAX,
-  )) {
-    if (first_seq !== null || node_no === null) findings.add({ table: 'audit_segments', row: id, problem: 'forged' });
-    else if (id < late) findings.add({ table: 'audit_segments', row: id, problem: 'unlinked' });
+  const { read } = kernel.database;
+  const add = (row: string, problem: RowProblem['problem']) => findings.add({ table: 'audit_segments', row, problem });
+  const waiting = await kernel.audit.linkAll(tenantId);
+  const found = await store.segmentsWithoutPlace(read, tenantId, waiting, PROBLEMS_TOLD_MAX);
+  const isForged = ({ first_seq, node_no }: (typeof found)[number]) => first_seq !== null || node_no === null;
+  for (const { id } of found.filter(isForged)) add(id, 'forged');
+  const unlinked = found.filter((segment) => !isForged(segment)).map(({ id }) => id);
+  if (unlinked.length > 0) {
+    // Segments may have been inserted since, and are linked now. What remains although nothing is waited for is not linked at all.
+    const waitingNow = await kernel.audit.linkAll(tenantId);
+    for (const { id, node_id } of await store.unlinkedOf(read, tenantId, unlinked))
+      if (!waitingNow.has(node_id ?? '')) add(id, 'unlinked');
+  }
+  await addForgedTombstones(kernel, tenantId, add);
+}
+
+async function addForgedTombstones(
+  { database, keyring }: VerificationParts['kernel'],
+  tenantId: string,
+  add: (row: string, problem: RowProblem['problem']) => void,
+): Promise<void> {
+  for (let after: string | null = ''; after !== null; ) {
+    const rows: Unlinked[] = await store.passedTombstones(database.read, tenantId, after, TOMBSTONES_AT_ONCE);
+    for (const row of rows) if (!isTombstone(row) || !(await isSignedByNode(keyring, row))) add(row.id, 'forged');
+    after = rows.length < TOMBSTONES_AT_ONCE ? null : (rows.at(-1)?.id ?? null);
   }
 }
 

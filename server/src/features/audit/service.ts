@@ -1,15 +1,16 @@
-import { isSignedByNode } from '../../kernel/audit/node-segments.ts';
-import { entriesByPosition, type StoredEntry } from '../../kernel/audit/segment.ts';
-import { HOUR_MS, MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
-import { idAtTime, idForm, timeOfId } from '../../kernel/platform/ids.ts';
-import { yielder } from '../../kernel/platform/yielding.ts';
+import { countOf, type ReadSegment } from '../../kernel/audit/chain/damaged-segments.ts';
+import type { StoredEntry } from '../../kernel/audit/chain/segment.ts';
+import { isSignedByNode } from '../../kernel/audit/postgres/node-segments.ts';
+import { HOUR_MS, MINUTE_MS, timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import { idAtTime, idForm, timeOfId } from '../../kernel/base/ids.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { newestPruned } from './archive-store.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
@@ -18,6 +19,8 @@ import * as store from './store.ts';
 const SCAN_MAX = 20_000;
 /** The first batch is short, because most requests want a few entries and a segment may hold hundreds. */
 const SEGMENTS_PER_LOOK = { first: 8, most: 64 };
+/** Ranges of entries that cannot be read, on one page. */
+const UNREADABLE_MAX = 100;
 /** A segment is written at most this long after the time of its entries, which is longer than any request takes. */
 const WRITTEN_WITHIN_MS = MINUTE_MS;
 
@@ -28,6 +31,9 @@ interface Position {
   /** The sequence number of the last scanned entry, or one more than that of the next; null if the segment is not linked. */
   seq: number | null;
 }
+
+/** What is listed of a segment that no node wrote. */
+const NOTHING: ReadSegment = { entries: [], isDamaged: false };
 
 const SHOWN_FORM = /^(?:0|[1-9]\d{0,8})(?:\.[1-9]\d{0,15})?$/;
 
@@ -44,18 +50,23 @@ export async function list(
   // Linking first refuses segments that no node wrote, so that they are not listed.
   await ctx.kernel.audit.link();
   const found: StoredEntry[] = [];
-  const yieldNow = yielder(ctx.tenantId);
+  const unreadable = new Map<string, Range>();
+  const { damagedSegments } = ctx.kernel;
+  const slice = TimeSlice.of(ctx.tenantId);
   let looked = 0;
   for (let wanted = SEGMENTS_PER_LOOK.first; ; wanted = Math.min(wanted * 2, SEGMENTS_PER_LOOK.most)) {
     position = position && (await afterCompaction(ctx, position));
     const newest = position?.segment ?? (to === null ? null : await segmentAt(ctx, to + WRITTEN_WITHIN_MS));
-    const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, newest, wanted);
+    const { segments, isLast } = await store.segmentsBack(ctx.database.read, ctx.tenantId, newest, wanted);
     for (const segment of segments) {
+      await slice.pause();
       // A segment's id is as late as its latest entry, so all further segments are older still.
-      if (from !== null && segment.id < idAtTime('audit', from)) return lastPage(ctx, found, from);
+      if (from !== null && segment.id < idAtTime('audit', from)) return lastPage(ctx, { found, unreadable }, from);
       // An unlinked segment is listed if a node wrote it. Linking, which refuses other segments, may be waiting for a lock.
       const isGenuine = segment.first_seq !== null || (await isSignedByNode(ctx.kernel.keyring, segment));
-      const newestFirst = isGenuine ? entriesByPosition(segment).reverse() : [];
+      const read = isGenuine ? damagedSegments.read(segment) : NOTHING;
+      if (read.isDamaged) unreadable.set(segment.id, rangeOf(segment));
+      const newestFirst = read.entries.toReversed();
       let shown = position?.segment === segment.id ? position.shown : 0;
       const place = (): Position => ({
         segment: segment.id,
@@ -63,16 +74,17 @@ export async function list(
         seq: seqAfter(segment, newestFirst.length - shown),
       });
       for (const entry of newestFirst.slice(shown)) {
-        if (found.length === limit || looked === SCAN_MAX) return page(found, place());
+        if (found.length === limit || looked === SCAN_MAX) return page({ found, unreadable }, place());
         shown++;
         looked++;
+        const pause = slice.pause();
+        if (pause !== undefined) await pause;
         if (entry === null || !isWithin(entry.at, from, to) || isHidden(entry)) continue;
         if (isOfRequest(entry, query) && isWanted(entry, query)) found.push(entry);
       }
       position = place();
-      await yieldNow(newestFirst.length);
     }
-    if (segments.length < wanted || position === null) return lastPage(ctx, found, from);
+    if (isLast || position === null) return lastPage(ctx, { found, unreadable }, from);
     await recheck(ctx);
   }
 }
@@ -96,7 +108,7 @@ function seqAfter({ first_seq }: AuditSegmentsTable, count: number): number | nu
 async function afterCompaction(ctx: Context, position: Position): Promise<Position> {
   const segment = await store.segmentAtOrAfter(ctx.database.read, ctx.tenantId, position.segment);
   if (segment === undefined || segment.id === position.segment || segment.first_seq === null) return position;
-  const entries = entriesByPosition(segment);
+  const entries = ctx.kernel.damagedSegments.entriesIn(segment);
   const ofLatest = entries.findIndex((entry) => entry?.id === position.segment);
   const next = position.seq === null ? ofLatest + 1 - position.shown : position.seq - segment.first_seq;
   if (next <= 0 || next > entries.length) return position;
@@ -128,17 +140,33 @@ function isOfRequest({ request_id }: StoredEntry, query: Query<typeof listAudit>
 }
 
 /** Entries that were moved to the archive are not listed, and the last page says so. */
-async function lastPage(ctx: Context, found: StoredEntry[], from: number | null) {
+async function lastPage(ctx: Context, listed: Listed, from: number | null) {
   const pruned = await newestPruned(ctx.database.read, ctx.tenantId);
   const isWanted = pruned !== undefined && (from === null || pruned.last_at >= from);
-  return page(found, null, isWanted ? timestamp(pruned.last_at) : null);
+  return page(listed, null, isWanted ? timestamp(pruned.last_at) : null);
 }
 
-function page(found: StoredEntry[], end: Position | null, archived_until: string | null = null) {
+interface Range {
+  first_seq: number;
+  last_seq: number;
+}
+
+interface Listed {
+  found: readonly StoredEntry[];
+  unreadable: ReadonlyMap<string, Range>;
+}
+
+function rangeOf(segment: AuditSegmentsTable): Range {
+  const first_seq = Number(segment.first_seq);
+  return { first_seq, last_seq: first_seq + Math.max(countOf(segment), 1) - 1 };
+}
+
+function page({ found, unreadable }: Listed, end: Position | null, archived_until: string | null = null) {
   return {
-    archived_until,
     entries: found.map(auditRecordOf),
     next_cursor: end === null ? null : encodeCursor([end.segment, [end.shown, end.seq ?? []].flat().join('.')]),
+    unreadable: [...unreadable.values()].slice(0, UNREADABLE_MAX),
+    archived_until,
   };
 }
 

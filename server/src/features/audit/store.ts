@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { HASH_BYTES } from '../../kernel/audit/chain.ts';
-import { windowEnd } from '../../kernel/audit/chain-walk.ts';
-import type { Unlinked } from '../../kernel/audit/node-segments.ts';
-import { entriesByPosition } from '../../kernel/audit/segment.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import { HASH_BYTES } from '../../kernel/audit/chain/chain.ts';
+import { windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import { readEntries } from '../../kernel/audit/chain/segment.ts';
+import { PASSED_TOMBSTONE, type Unlinked } from '../../kernel/audit/postgres/node-segments.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -28,7 +28,7 @@ export interface CheckpointRow {
   signature: Uint8Array;
 }
 
-/** How far the segments of a log were merged. It decides nothing: with another number, segments are looked at again, or stay small. */
+/** How far the segments of a log were merged. It decides nothing: with another number, segments are read again, or stay small. */
 export interface CompactionRow {
   tenant_id: string;
   /** The last sequence number of a window of the chain. */
@@ -36,18 +36,40 @@ export interface CompactionRow {
 }
 
 /**
- * Newest first, beginning with the segment of this id, which may have been listed in part. Segments outside the chain are left out; segments that
- * wait to be linked are included.
+ * At most `limit` segments, newest first, beginning with the segment of this id, which may have been listed in part. Segments outside the chain are
+ * left out; segments that wait to be linked are included. Fewer are loaded if their texts are long.
  */
 export async function segmentsBack(
   db: Reader,
   tenantId: string,
   from: string | null,
   limit: number,
-): Promise<AuditSegmentsTable[]> {
-  let query = db
+): Promise<{ segments: AuditSegmentsTable[]; isLast: boolean }> {
+  const fit = limit > SEGMENTS_AT_ONCE ? await fitting(db, tenantId, from, limit) : limit;
+  const segments = await back(db, tenantId, from).selectAll().limit(fit).execute();
+  return { segments, isLast: segments.length < fit };
+}
+
+/** Segments loaded by one statement without looking at how long they are. */
+const SEGMENTS_AT_ONCE = 8;
+/** Text loaded by one statement beyond that: a segment may have a thousand entries with long names. */
+const TEXT_BYTES_AT_ONCE = 4 * 1024 * 1024;
+
+/** How many of the segments may be loaded at once. */
+async function fitting(db: Reader, tenantId: string, from: string | null, limit: number): Promise<number> {
+  const bytes = sql<number>`octet_length(entries) + coalesce(octet_length(packed), 0)`.as('bytes');
+  const sizes = await back(db, tenantId, from).select(bytes).limit(limit).execute();
+  let total = 0;
+  const end = sizes.findIndex(({ bytes }) => {
+    total += Number(bytes);
+    return total > TEXT_BYTES_AT_ONCE;
+  });
+  return end === -1 ? limit : Math.max(end, SEGMENTS_AT_ONCE);
+}
+
+function back(db: Reader, tenantId: string, from: string | null) {
+  const query = db
     .selectFrom('audit_segments')
-    .selectAll()
     .where('tenant_id', '=', tenantId)
     .where((eb) =>
       eb.or([
@@ -55,19 +77,18 @@ export async function segmentsBack(
         eb.and([eb('first_seq', '>=', 1), eb('first_seq', '<=', headSeq(tenantId))]),
       ]),
     )
-    .orderBy('id', 'desc')
-    .limit(limit);
-  if (from !== null) query = query.where('id', '<=', from);
-  return query.execute();
+    .orderBy('id', 'desc');
+  return from === null ? query : query.where('id', '<=', from);
 }
 
 /**
- * Segments that are not in the chain: refused, written by somebody else, or waiting to be linked. The head is read in the same query because it may
+ * Segments that are not in the chain: refused, written by somebody else, or waiting to be linked, except for those of `waitingNodes`. The head is read in the same query because it may
  * advance meanwhile.
  */
 export async function segmentsWithoutPlace(
   db: Reader,
   tenantId: string,
+  waitingNodes: ReadonlySet<string>,
   limit: number,
 ): Promise<Pick<AuditSegmentsTable, 'id' | 'first_seq' | 'node_no'>[]> {
   return db
@@ -77,8 +98,50 @@ export async function segmentsWithoutPlace(
     .where((eb) =>
       eb.or([eb('first_seq', 'is', null), eb('first_seq', '<', 1), eb('first_seq', '>', headSeq(tenantId))]),
     )
+    .where((eb) =>
+      eb.or([
+        eb('first_seq', 'is not', null),
+        eb('node_id', 'is', null),
+        eb('node_id', 'not in', ['', ...waitingNodes]),
+      ]),
+    )
+    .where((eb) => eb.or([eb('first_seq', 'is', null), eb('first_seq', '!=', PASSED_TOMBSTONE)]))
     .orderBy('id')
     .limit(limit)
+    .execute();
+}
+
+/** Rows that hold the places of segments which were lost, in the order of their ids. */
+export async function passedTombstones(
+  db: Reader,
+  tenantId: string,
+  after: string,
+  limit: number,
+): Promise<Unlinked[]> {
+  return db
+    .selectFrom('audit_segments')
+    .select(['tenant_id', 'id', 'entries', 'node_id', 'node_no', 'voids', 'mac', 'mac_key_version'])
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '=', PASSED_TOMBSTONE)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** Which of these segments are still not linked, with the node that says it wrote them. */
+export async function unlinkedOf(
+  db: Reader,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Pick<AuditSegmentsTable, 'id' | 'node_id'>[]> {
+  return db
+    .selectFrom('audit_segments')
+    .select(['id', 'node_id'])
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', ids)
+    .where('first_seq', 'is', null)
+    .orderBy('id')
     .execute();
 }
 
@@ -112,6 +175,7 @@ export function segmentHolding(db: Reader, tenantId: string, seq: number): Promi
     .selectFrom('audit_segments')
     .selectAll()
     .where('tenant_id', '=', tenantId)
+    .where('first_seq', '>=', 1)
     .where('first_seq', '<=', seq)
     .orderBy('first_seq', 'desc')
     .limit(1)
@@ -130,7 +194,7 @@ export async function seqBefore(db: Reader, tenantId: string, segmentId: string)
     .limit(1)
     .executeTakeFirst();
   if (row === undefined) return Number((await findHead(db, tenantId))?.seq ?? 0);
-  const first = entriesByPosition(row).findIndex((entry) => entry !== null && entry.id >= segmentId);
+  const first = (readEntries(row) ?? []).findIndex((entry) => entry !== null && entry.id >= segmentId);
   return Number(row.first_seq) + Math.max(first, 0) - 1;
 }
 
@@ -147,7 +211,8 @@ export function lockWindow(tx: Tx, tenantId: string, fromSeq: number): Promise<A
     .execute();
 }
 
-export async function updateSegment(tx: Tx, { tenant_id, id, ...change }: AuditSegmentsTable): Promise<void> {
+export async function updateSegment(tx: Tx, { tenant_id, id, ...segment }: AuditSegmentsTable): Promise<void> {
+  const change = { ...segment, schema_version: null };
   await tx.updateTable('audit_segments').set(change).where('tenant_id', '=', tenant_id).where('id', '=', id).execute();
 }
 
@@ -225,6 +290,8 @@ export async function idsOutside(
     .where((eb) =>
       eb.or([eb('first_seq', 'is', null), eb('first_seq', '<', seqs.from), eb('first_seq', '>=', seqs.end)]),
     )
+    // A tombstone has no entries, so its place does not matter.
+    .where((eb) => eb.or([eb('first_seq', 'is', null), eb('first_seq', '!=', PASSED_TOMBSTONE)]))
     .orderBy('id')
     .limit(limit)
     .execute();

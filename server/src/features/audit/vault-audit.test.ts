@@ -4,7 +4,7 @@ import { addPerson, approve, ok, refused } from '../../../../test/support/people
 import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, auditOf, readValue, secretUrl } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 
 onBothDatabases('not to list the reads of a vault', (database) => {
   test('takes a second admin where there is one; to list them again takes nobody', async () => {

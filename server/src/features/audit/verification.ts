@@ -1,15 +1,15 @@
-import type { ArchiveRow } from '../../kernel/audit/archived-ranges.ts';
-import { type BrokenLink, GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
-import { type Visit, type WalkOptions, walkChain } from '../../kernel/audit/chain-walk.ts';
-import type { Heads } from '../../kernel/audit/heads.ts';
-import { PurgedEntries } from '../../kernel/audit/purged-entries.ts';
+import type { ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
+import { type BrokenLink, GENESIS_HASH, hexOf } from '../../kernel/audit/chain/chain.ts';
+import { type Visit, type WalkOptions, walkChain } from '../../kernel/audit/chain/chain-walk.ts';
+import type { Heads } from '../../kernel/audit/chain/heads.ts';
+import { PurgedEntries } from '../../kernel/audit/chain/purged-entries.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { RowHistory } from '../../kernel/integrity/row-verification.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { signatureProblem } from './checkpoint.ts';
+import type { AuditKernel } from './links.ts';
 import { type RecordedRows, type VerifiedRows, verifyRecordedRows, verifyRows } from './row-check.ts';
 import * as store from './store.ts';
 
@@ -27,26 +27,26 @@ export interface Verification {
 }
 
 export interface VerificationParts {
-  kernel: Kernel;
+  kernel: AuditKernel;
   keys: PqcKeys;
 }
 
 /** How far the log had come, according to a record outside the database. */
-export interface KeptHead {
+export interface ExpectedHead {
   by: string;
   seq: number;
   /** In hexadecimal. */
   hash: string;
 }
 
-function anchored(heads: Heads, tenantId: string): KeptHead[] {
+function anchored(heads: Heads, tenantId: string): ExpectedHead[] {
   const seen = heads.anchor.seen(tenantId);
   return seen === undefined ? [] : [{ by: 'this node', ...seen }];
 }
 
 export interface VerifyOptions {
   /** How far the log had come, according to records outside the database. */
-  kept?: readonly KeptHead[];
+  expected?: readonly ExpectedHead[];
   signal?: AbortSignal;
 }
 
@@ -133,13 +133,18 @@ function onBulkConnections({ kernel, keys }: VerificationParts, tenantId: string
 }
 
 /** Recomputes the chain from a position to the head as it was when the walk began, with each checkpoint on the way. */
-async function walk(parts: VerificationParts, tenantId: string, from: Position, { kept = [], signal }: VerifyOptions) {
+async function walk(
+  parts: VerificationParts,
+  tenantId: string,
+  from: Position,
+  { expected = [], signal }: VerifyOptions,
+) {
   const { heads, audit, database } = parts.kernel;
   await audit.link();
   const { read } = database;
   const signed = await SignedPlaces.open(read, tenantId, parts.keys, from.checkpoint_no);
   // These are collected before the head is read, because the log may advance meanwhile.
-  const outside = [...kept, ...anchored(heads, tenantId)];
+  const outside = [...expected, ...anchored(heads, tenantId)];
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
   const purged = new PurgedEntries();
@@ -158,9 +163,9 @@ async function walk(parts: VerificationParts, tenantId: string, from: Position, 
   const onWindow = ({ seq, hash }: { seq: number; hash: string }) => {
     reached = { seq, hash: Buffer.from(hash, 'hex'), checkpoint_no: signed.checked };
   };
-  const onPruned = (range: ArchiveRow, kept: number) => {
+  const onPruned = (range: ArchiveRow, expected: number) => {
     archived += range.entries;
-    entries += range.entries - kept;
+    entries += range.entries - expected;
   };
   const cutBack = [...outside, { by: 'the last verification', seq: from.seq }].find(
     ({ seq }) => seq > (head?.seq ?? 0),

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { CompiledQuery } from 'kysely';
 import { addTenant, holdClock, ok, refused, type Tenant } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import {
   newStripeId,
   STRIPE_ENV,
@@ -19,9 +19,9 @@ import {
   subscription,
 } from '../../../../test/support/stripe.ts';
 import { auditOf, runJobs } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('billing', (database) => {
+onBothInSuite('billing', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: STRIPE_ENV });
@@ -215,6 +215,21 @@ onBothDatabases('billing', (database) => {
       await accepted(event);
       assert.equal(await outcomeOf(event), outcome, event.type);
     }
+    assert.equal(await planOf(tenant), 'starter');
+  });
+
+  test('a price that no setting names leaves the plan of a paying tenant, and the end of that subscription still ends it', async () => {
+    const tenant = await starter();
+    const id = newStripeId('sub');
+    await accepted(updated({ id, status: 'active', tenant: tenant.id }));
+    const unknown = updated({ id, status: 'active', price: 'price_x' }, now() + SECOND_MS);
+    await accepted(unknown);
+    assert.equal(await outcomeOf(unknown), 'unknown_price');
+    assert.equal(await planOf(tenant), 'professional');
+    await accepted(updated({ id, status: 'active', price: 'price_ent' }, now() + 2 * SECOND_MS));
+    assert.equal(await planOf(tenant), 'enterprise');
+    const ended = subscription({ id, status: 'canceled', price: 'price_x' });
+    await accepted(stripeEvent('customer.subscription.deleted', ended, now() + 3 * SECOND_MS));
     assert.equal(await planOf(tenant), 'starter');
   });
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { endpoint, NONE, PUBLIC_BODY_BYTES_MAX } from '../../kernel/request/declaration.ts';
-import { object } from '../../kernel/request/wire.ts';
+import { endpoint, NONE, PUBLIC_BODY_BYTES_MAX } from '../../kernel/endpoint/declaration.ts';
+import { object } from '../../kernel/wire/wire.ts';
 
 export const billingWebhook = endpoint({
   noun: 'billing',

@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { STATUSES, type StripeStatus } from './store.ts';
 
 /** An event of Stripe, reduced to what it says about a subscription. */

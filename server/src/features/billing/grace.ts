@@ -1,8 +1,8 @@
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { lockCounter } from '../../kernel/storage/counters.ts';
+import { lockCounter } from '../../kernel/limits/counters.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import type { BillingKernel } from './links.ts';
 import { settlePlan } from './service.ts';
 import * as store from './store.ts';
 import { isOverdue } from './subscription.ts';
@@ -14,7 +14,7 @@ const AT_ONCE = 500;
  * subscription is read and verified: a query for those that are over would miss one whose grace somebody extended in the database, and nobody
  * would notice.
  */
-export async function endGracePeriods(kernel: Kernel, signal: AbortSignal, cutoff: Cutoff): Promise<void> {
+export async function endGracePeriods(kernel: BillingKernel, signal: AbortSignal, cutoff: Cutoff): Promise<void> {
   const { database, regionGate, operatorTenantId } = kernel;
   for (let after = { tenant_id: '', subscription_id: '' }; ; ) {
     const page = await store.subscriptionsAfter(database.read, after, AT_ONCE);
@@ -32,7 +32,12 @@ export async function endGracePeriods(kernel: Kernel, signal: AbortSignal, cutof
   }
 }
 
-async function endGrace(kernel: Kernel, tenantId: string, subscriptionId: string, cutoff: Cutoff): Promise<void> {
+async function endGrace(
+  kernel: BillingKernel,
+  tenantId: string,
+  subscriptionId: string,
+  cutoff: Cutoff,
+): Promise<void> {
   const { database, audit, clock, operatorTenantId } = kernel;
   const headKey = await audit.headKey(tenantId);
   await database.transaction(async (tx) => {

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { JsonError, parseJson } from '../../kernel/http/json.ts';
-import { limitFailures } from '../../kernel/limits/request-limits.ts';
-import { timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, unavailable } from '../../kernel/platform/errors.ts';
-import type { StripeConfig } from '../../kernel/platform/saas-config.ts';
-import { signingSecrets } from '../../kernel/platform/saas-settings.ts';
+import { timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, unavailable } from '../../kernel/base/errors.ts';
+import { findTenant, isTenantThere } from '../../kernel/integrity/tenant-rows.ts';
+import { lockCounter } from '../../kernel/limits/counters.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { lockCounter } from '../../kernel/storage/counters.ts';
+import { limitFailures } from '../../kernel/request/request-limits.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant, isTenantThere } from '../../kernel/storage/tenant-rows.ts';
+import { JsonError, parseJson } from '../../kernel/wire/json.ts';
+import type { StripeConfig } from '../../settings/saas-config.ts';
+import { signingSecrets } from '../../settings/saas-settings.ts';
 import { lockTenant, updateTenant } from '../tenants/index.ts';
 import { type BillingEvent, type Fact, parseEvent, type SubscriptionState } from './event.ts';
 import { isSignedBy } from './signature.ts';
@@ -145,7 +145,7 @@ function changeOf(
   if (told !== null) {
     const plan = planOfPrices(told.state.priceIds, stripe.plans);
     const { status, customerId } = told.state;
-    return { state: { status, plan, customerId, at: told.at }, isKnownPrice: plan !== null };
+    return { state: { status, plan: plan ?? undefined, customerId, at: told.at }, isKnownPrice: plan !== null };
   }
   return fact.kind === 'payment' ? { payment: { isPaid: fact.isPaid, at } } : null;
 }

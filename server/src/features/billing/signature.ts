@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { headerPart } from '../../kernel/http/headers.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import { headerPart } from '../../kernel/base/headers.ts';
 
 /** How far the time of a signature may be from ours, as Stripe recommends. */
 export const TOLERANCE_MS = 300 * SECOND_MS;

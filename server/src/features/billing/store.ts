@@ -119,7 +119,7 @@ export async function hasEvent(db: Reader, tenantId: string, eventId: string): P
   return (await query.where('event_id', '=', eventId).executeTakeFirst()) !== undefined;
 }
 
-/** False if the event was received before. Whoever inserts it second waits for the first. */
+/** False if the event was received before. The second insert waits for the first. */
 export async function insertEvent(tx: Tx, row: BillingEventRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('billing_events')

@@ -1,15 +1,15 @@
-import { JsonError, parseJson } from '../../kernel/http/json.ts';
+import { unavailable } from '../../kernel/base/errors.ts';
 import { OutgoingFailure } from '../../kernel/outbound/http-client.ts';
-import { unavailable } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { StripeConfig } from '../../kernel/platform/saas-config.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import { JsonError, parseJson } from '../../kernel/wire/json.ts';
+import type { StripeConfig } from '../../settings/saas-config.ts';
 import { type SubscriptionState, stateOf } from './event.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** The state of a subscription now. If it cannot be fetched, Stripe is told to send the event again. */
 export async function fetchSubscription(
-  { http, operatorTenantId }: Kernel,
+  { http, operatorTenantId }: Pick<Kernel, 'http' | 'operatorTenantId'>,
   { apiKey, apiUrl }: StripeConfig,
   subscriptionId: string,
 ): Promise<SubscriptionState> {

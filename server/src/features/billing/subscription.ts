@@ -1,5 +1,5 @@
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { PLANS, type Plan } from '../../kernel/limits/rate-classes.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
 import { STATUSES, type StripeStatus, type SubscriptionRow } from './store.ts';
 
 /** How long a tenant keeps its plan after a payment was due. */
@@ -8,8 +8,8 @@ export const GRACE_MS = 14 * DAY_MS;
 /** What is known about a subscription at a time. */
 export interface NewState {
   status: StripeStatus;
-  /** Undefined if it is not told. Null if no price of it is known. */
-  plan?: Plan | null;
+  /** Undefined if the event names no known price: the plan then stays, since a price that is missing in the settings is no reason to take a paid plan away. */
+  plan?: Plan | undefined;
   customerId?: string;
   at: number;
 }
@@ -36,7 +36,7 @@ export function decide(row: SubscriptionRow, state: NewState, now: number): Deci
       ...row,
       status,
       customer_id: state.customerId || row.customer_id,
-      plan: state.plan === undefined ? row.plan : state.plan,
+      plan: state.plan ?? row.plan,
       state_at: state.at,
       grace_until: status === 'lapsed' || !isDue ? null : (row.grace_until ?? state.at + GRACE_MS),
       updated_at: now,

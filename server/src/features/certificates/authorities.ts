@@ -1,13 +1,12 @@
 import type { webcrypto } from 'node:crypto';
-import type { Keyring } from '../../kernel/crypto/keyring.ts';
-import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/base/bounded-cache.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/platform/bounded-cache.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import type { Keyring } from '../../kernel/keys/keyring.ts';
+import type { RekeyedTenant } from '../../kernel/keys/rekeying.ts';
 import { type Database, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { type ParsedCertificate, parseCertificate } from './certificate.ts';
-import { hostOf } from './names.ts';
 import * as store from './store.ts';
 import * as x509 from './x509.ts';
 
@@ -165,12 +164,12 @@ export class Authorities {
 }
 
 /**
- * An authority from before release 0.5 has a name constraint with an underscore in the host name, which many clients refuse. A new authority is
- * created, and the old one stays valid until it expires.
+ * An authority from before release 0.5 constrains URIs, for which rustls, pyca and others refuse every certificate of it. A new authority is created,
+ * and the old one stays valid until it expires.
  */
-function hasLegacyNameConstraint({ tenantId, certificate }: Authority): boolean {
+function hasLegacyNameConstraint({ certificate }: Authority): boolean {
   const permitted = [...(certificate.nameConstraints?.permittedSubtrees ?? [])];
-  return permitted.some(({ base }) => base.uniformResourceIdentifier === tenantId);
+  return permitted.some(({ base }) => base.uniformResourceIdentifier !== undefined);
 }
 
 function renewedBeforeMs(tenantId: string): number {
@@ -231,9 +230,7 @@ async function certify(
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       new x509.SubjectKeyIdentifierExtension(keyId),
       new x509.AuthorityKeyIdentifierExtension(issuer?.keyId ?? keyId),
-      ...(issuer === null
-        ? []
-        : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.uriNameConstraints(hostOf(tenantId))]),
+      ...(issuer === null ? [] : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.noServerConstraints()]),
     ],
   });
 }

@@ -20,7 +20,7 @@ import {
 import { type ParsedCertificate, parseCertificate } from './certificate.ts';
 import { CHAIN_LENGTH_MAX, verifyChain } from './chain.ts';
 import { externalAnchors, externalCaProblem, namesClient } from './external.ts';
-import { parseClientUri } from './names.ts';
+import { clientUri, parseClientUri } from './names.ts';
 import * as x509 from './x509.ts';
 
 const { digitalSignature, keyCertSign, keyEncipherment } = x509.KeyUsageFlags;
@@ -217,6 +217,22 @@ test('an external certificate names its connection by our URI, one common name, 
   assert.equal(await constrained({ cn: clientId }), false, 'constraints bind no common name');
   assert.ok(await constrained({ cn: 'x', names: [{ type: 'dns', value: clientId }] }));
   assert.ok(await constrained({ cn: 'x', names: [{ type: 'url', value: uri }] }));
+});
+
+test('our URI has a fully qualified host; of former ones the tenant alone is the host', () => {
+  const clientId = '0b2b1c3e-9d0a-4c43-9c1f-000000000001';
+  const tenantId = 'tenant_01m7fahha20000gcft3h169cfs';
+  const dashed = tenantId.replace('_', '-');
+  assert.equal(clientUri({ tenantId, clientId }), `coffer://${dashed}.coffer.invalid/app-connection/${clientId}`);
+  for (const host of [`${dashed}.coffer.invalid`, dashed, tenantId])
+    assert.deepEqual(parseClientUri(`coffer://${host}/app-connection/${clientId}`), { tenantId, clientId }, host);
+  for (const host of [
+    `${tenantId}.coffer.invalid`,
+    `${dashed}.coffer.example`,
+    `${dashed}.`,
+    `x.${dashed}.coffer.invalid`,
+  ])
+    assert.equal(parseClientUri(`coffer://${host}/app-connection/${clientId}`), null, host);
 });
 
 test('our URI has one spelling', () => {

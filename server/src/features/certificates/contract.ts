@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
-import { idParam, object } from '../../kernel/request/wire.ts';
+import { endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
+import { idParam, object } from '../../kernel/wire/wire.ts';
 
 /** These endpoints are public: anyone who checks certificates needs them, and they contain nothing secret. */
 const common = {

@@ -1,6 +1,6 @@
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { emit } from '../webhooks/index.ts';
 import { expiringOf, lockAnnouncements, storeAnnounced, tenantsWithExpiring } from './expiry-store.ts';
 import type { CertificateRow } from './store.ts';
@@ -12,7 +12,7 @@ const TENANTS_AT_ONCE = 100;
 const CERTIFICATES_AT_ONCE = 1000;
 
 /** Emits `certificate.expiring` once for each certificate. */
-export function announceExpiringJob(kernel: Kernel): KeepingJob {
+export function announceExpiringJob(kernel: Pick<Kernel, 'clock' | 'database' | 'regionGate'>): KeepingJob {
   return {
     name: 'announce-expiring-certificates',
     intervalMs: DAY_MS,
@@ -35,7 +35,11 @@ export function announceExpiringJob(kernel: Kernel): KeepingJob {
   };
 }
 
-async function announce({ database }: Kernel, tenantId: string, window: { now: number; until: number }): Promise<void> {
+async function announce(
+  { database }: Pick<Kernel, 'database'>,
+  tenantId: string,
+  window: { now: number; until: number },
+): Promise<void> {
   await database.forTenant(tenantId).transaction(async (tx) => {
     await lockAnnouncements(tx, tenantId);
     const rows = await expiringOf(tx, tenantId, window, CERTIFICATES_AT_ONCE);

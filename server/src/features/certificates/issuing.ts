@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
 import { type Authority, BACKDATED_MS, CLIENT_LIFE_MAX_MS } from './authorities.ts';
 import { ACCEPTED_KEYS, isAcceptableKey } from './keys.ts';
 import { type ClientName, clientUri, commonName } from './names.ts';
@@ -10,7 +10,7 @@ import * as x509 from './x509.ts';
 export const CLIENT_LIFE_MIN_MS = 24 * HOUR_MS;
 export const CSR_LENGTH_MAX = 16 * 1024;
 const CSR_PEM =
-  /^\s*-----BEGIN (NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END \1CERTIFICATE REQUEST-----\s*$/;
+  /^\s*-----BEGIN (NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END (NEW )?CERTIFICATE REQUEST-----\s*$/;
 
 export interface Subject {
   /** DER of the public key to certify. */
@@ -40,8 +40,8 @@ export async function newSubject({ clientId }: ClientName): Promise<Subject> {
  */
 export async function requestedSubject(csrPem: string): Promise<Subject> {
   const refuse = (reason: string) => invalidField('/body/csr_pem', reason);
-  const [, , base64] = csrPem.length > CSR_LENGTH_MAX ? [] : (CSR_PEM.exec(csrPem) ?? []);
-  if (base64 === undefined) throw refuse('must be a single PKCS#10 certificate request in PEM');
+  const [, begins, base64, ends] = csrPem.length > CSR_LENGTH_MAX ? [] : (CSR_PEM.exec(csrPem) ?? []);
+  if (base64 === undefined || begins !== ends) throw refuse('must be a single PKCS#10 certificate request in PEM');
   const der = Buffer.from(base64.replaceAll(/\s+/g, ''), 'base64');
   const csr = await verifiedRequest(new Uint8Array(der));
   if (csr === null) throw refuse('cannot be parsed, or is not signed by its own key');

@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { replaceDurably } from '../../kernel/crypto/root-key.ts';
 import type { TlsIdentity, TlsIdentitySource } from '../../kernel/http/tls-identity.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import type { Config } from '../../kernel/platform/config.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import type { Config } from '../../settings/config.ts';
 import { type Authority, BACKDATED_MS } from './authorities.ts';
 import type { Certificates } from './service.ts';
 import * as x509 from './x509.ts';
@@ -20,12 +20,12 @@ const SERVER_RENEWED_BEFORE_MS = 10 * DAY_MS;
  * Clients trust the root, which is written to a file for curl to use.
  */
 export class OwnIdentity implements TlsIdentitySource {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock' | 'config' | 'log'>;
   readonly #certificates: Certificates;
   #madeAt = Number.NEGATIVE_INFINITY;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(kernel: Kernel, certificates: Certificates) {
+  constructor(kernel: Pick<Kernel, 'clock' | 'config' | 'log'>, certificates: Certificates) {
     this.#kernel = kernel;
     this.#certificates = certificates;
   }
@@ -78,10 +78,19 @@ function certificatesIn(pem: string): string[] {
 }
 
 /** Every name by which this process can be reached, as far as it knows. */
-export function serverNames(config: Pick<Config, 'host' | 'baseUrl' | 'port'>): string[] {
+export function serverNames(config: Pick<Config, 'host' | 'baseUrl' | 'port' | 'hosts'>): string[] {
   const ofBaseUrl = new URL(config.baseUrl(config.port)).hostname.replace(/^\[(.*)\]$/, '$1');
   const listenedOn = ['0.0.0.0', '::'].includes(config.host) ? [] : [config.host];
-  return [...new Set(['localhost', '127.0.0.1', '::1', ofBaseUrl, ...listenedOn])];
+  return [
+    ...new Set([
+      'localhost',
+      '127.0.0.1',
+      '::1',
+      ofBaseUrl,
+      ...listenedOn,
+      ...config.hosts.filter((name) => !name.includes('*')),
+    ]),
+  ];
 }
 
 async function issueServer(root: Authority, names: readonly string[], now: number): Promise<TlsIdentity> {

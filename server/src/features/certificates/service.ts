@@ -1,20 +1,20 @@
-import { removeRecorded } from '../../kernel/audit/removal.ts';
+import { removeRecorded } from '../../kernel/audit/log/removal.ts';
+import type { PeerCertificate } from '../../kernel/auth/peer-certificate.ts';
+import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
-import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Page } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
+import type { Page } from '../../kernel/wire/cursor.ts';
 import { Authorities } from './authorities.ts';
 import { type ParsedCertificate, parseCertificate } from './certificate.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
 import { externalAnchors, namesClient } from './external.ts';
 import { issue, newSubject, requestedSubject } from './issuing.ts';
+import type { CertificateKernel } from './links.ts';
 import { type ClientName, parseClientUri } from './names.ts';
 import { buildRevocationList } from './revocation-list.ts';
 import type { CertificateRow } from './store.ts';
@@ -27,7 +27,7 @@ export const CRL_LIFE_MS = 2 * DAY_MS;
 /** A list is renewed after a quarter of its lifetime, so that anyone who fetches it gets one that lasts. */
 const CRL_RENEWED_AFTER_MS = CRL_LIFE_MS / 4;
 /** Expired certificates are kept this long, so that anyone who investigates a failure can tell them from unknown ones. */
-const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
+const DELETED_AFTER_MS = 30 * DAY_MS;
 /** Far more than expire within an hour where there are few connections. */
 const FORGOTTEN_AT_ONCE = 100;
 const SERIALS_PER_QUERY = 500;
@@ -51,14 +51,14 @@ interface Accepted {
 /** Issues, revokes and checks client certificates. It does not know what a certificate allows. */
 export class Certificates {
   readonly authorities: Authorities;
-  readonly #kernel: Kernel;
+  readonly #kernel: CertificateKernel;
   readonly #accepted = new BoundedCache<string, Accepted>({
     bytesMax: VERDICTS_BYTES_MAX,
     bytesOf: (_, key) => VERDICT_BYTES + 2 * key.length,
   });
   readonly #parsed = new WeakMap<PeerCertificate, { leaf: ParsedCertificate | null }>();
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: CertificateKernel) {
     this.#kernel = kernel;
     this.authorities = new Authorities(kernel);
   }
@@ -257,12 +257,12 @@ export class Certificates {
 
   async endedShare(cutoff: Cutoff): Promise<Share[]> {
     const { read } = this.#kernel.database;
-    const expired = await store.countExpiredBefore(read, earlier(cutoff, FORGOTTEN_AFTER_MS));
+    const expired = await store.countExpiredBefore(read, earlier(cutoff, DELETED_AFTER_MS));
     return [{ of: 'certificates', expired, floor: FORGOTTEN_AT_ONCE, total: () => store.countCertificates(read) }];
   }
 
   async deleteEnded(job: string, cutoff: Cutoff, signal: AbortSignal): Promise<void> {
-    const which = store.expiredBefore(earlier(cutoff, FORGOTTEN_AFTER_MS));
+    const which = store.expiredBefore(earlier(cutoff, DELETED_AFTER_MS));
     const removal = { job, action: 'certificates:purge', table: store.CERTIFICATES, which };
     await removeRecorded(this.#kernel, removal, signal);
   }

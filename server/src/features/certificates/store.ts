@@ -1,10 +1,10 @@
 import type { ExpressionBuilder } from 'kysely';
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {

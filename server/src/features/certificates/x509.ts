@@ -12,6 +12,7 @@ import {
   NameConstraints,
 } from '@peculiar/asn1-x509';
 import { Extension } from '@peculiar/x509';
+import { OWN_DOMAIN } from './names.ts';
 
 export * from '@peculiar/x509';
 
@@ -53,19 +54,16 @@ export function floorToSecond(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }
 
-/** A host name that nobody can own (RFC 2606). */
-const NO_HOST = 'coffer.invalid';
-
 /**
- * Lets a tenant's authority sign for that tenant's URIs and for no host name or address, so that a stolen key cannot be used to impersonate a server
- * to clients that trust our root. Java cannot read a constraint that excludes every host name by an empty one, so the only permitted name is one that
- * no server has.
+ * Lets a tenant's authority sign for no host name and no address, so that a stolen key cannot be used to impersonate a server to clients that trust
+ * our root. Java cannot read a constraint that excludes every host name by an empty one, so the only permitted name is one that no server has. URIs
+ * are not constrained, because rustls and pyca refuse every URI under any such constraint.
  */
-export function uriNameConstraints(host: string): Extension {
+export function noServerConstraints(): Extension {
   const subtrees = (...names: Partial<GeneralName>[]) =>
     new GeneralSubtrees(names.map((name) => new GeneralSubtree({ base: new GeneralName(name) })));
   const constraints = new NameConstraints({
-    permittedSubtrees: subtrees({ uniformResourceIdentifier: host }, { dNSName: NO_HOST }, { rfc822Name: NO_HOST }),
+    permittedSubtrees: subtrees({ dNSName: OWN_DOMAIN }, { rfc822Name: OWN_DOMAIN }),
     excludedSubtrees: subtrees({ iPAddress: '0.0.0.0/0' }, { iPAddress: '::/0' }),
   });
   return new Extension(id_ce_nameConstraints, true, AsnConvert.serialize(constraints));

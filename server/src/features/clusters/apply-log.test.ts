@@ -4,7 +4,7 @@ import { addCluster, addClusterPolicy, clusterWithSecret, reportStatus, sync } f
 import { ok, refused } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { runPurges, secretUrl } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 
 const put = (service: Service, vault: string, path: string, value: string) =>
   ok(service.call('PUT', secretUrl(vault, path), { body: { value } }));

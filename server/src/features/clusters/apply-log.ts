@@ -1,11 +1,11 @@
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm, newId } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, newId } from '../../kernel/platform/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type * as contract from './contract.ts';
 import type { ApplyLogEntry, ApplyResult } from './schemas.ts';
 import { existing } from './service.ts';

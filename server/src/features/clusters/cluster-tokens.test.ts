@@ -9,10 +9,10 @@ import {
   type TestCluster,
 } from '../../../../test/support/fleet.ts';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy } from '../../../../test/support/vaults.ts';
 
-onBothDatabases('tokens of clusters', (database) => {
+onBothInSuite('tokens of clusters', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   id,
@@ -12,7 +12,7 @@ import {
   objectWithExamples,
   pageQuery,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import {
   ApplyLogEntry,
   ApplyResult,

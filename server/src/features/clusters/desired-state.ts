@@ -1,11 +1,12 @@
-import { headerPart } from '../../kernel/http/headers.ts';
-import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { headerPart } from '../../kernel/base/headers.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { NotModified } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { attributesOf, bulkDecrypt, secretResource } from '../secrets/index.ts';
 import { authorNow } from './authors.ts';
 import { checksumOf, contentText, stateChecksum } from './content.ts';
@@ -47,7 +48,7 @@ interface LastPlan {
 }
 
 export class DesiredStates {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'keyring'>;
   readonly #loaded = new BoundedCache<string, Loaded>({
     bytesMax: CACHE_BYTES_MAX,
     bytesOf: ({ policies }) =>
@@ -55,7 +56,7 @@ export class DesiredStates {
     sharedParts: ({ authors }) => [...authors.values()].flatMap((author) => [...(author?.policies ?? [])]),
   });
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Pick<Kernel, 'keyring'>) {
     this.#kernel = kernel;
   }
 
@@ -79,7 +80,7 @@ export class DesiredStates {
       const { version } = ctx.database;
       const { planned, mark } = await planOf(ctx, loaded.policies, loaded.authors);
       // A workload belongs to a connection with limits of its own, which a cluster must not widen.
-      if (!isCluster) refuseUnlessAllReadable(ctx, planned);
+      if (!isCluster) await refuseUnlessAllReadable(ctx, planned);
       const basis = basisOf(planned);
       loaded.last = mark === null ? null : { address: ctx.call.address, version, mark, basis };
       const state = await states.findState(ctx.database.read, key);
@@ -204,10 +205,13 @@ function notModified(ctx: Context, state: states.StateRow): NotModified {
   return new NotModified();
 }
 
-/** Whoever gets what the cluster gets must be allowed to read all of it. */
-export function refuseUnlessAllReadable(ctx: Context, planned: readonly Planned[]): void {
+/** A caller who gets what the cluster gets must be allowed to read all of it. */
+export async function refuseUnlessAllReadable(ctx: Context, planned: readonly Planned[]): Promise<void> {
+  const slice = TimeSlice.of(ctx.tenantId);
   for (const { entries } of planned) {
     for (const { row } of entries) {
+      const pause = slice.pause();
+      if (pause !== undefined) await pause;
       if (ctx.access.may('secrets:read', secretResource(row.vault, row.path), attributesOf(row))) continue;
       throw new CofferError(
         'INSUFFICIENT_PRIVILEGE',

@@ -1,5 +1,6 @@
 import type { Subject } from '../../kernel/authz/authorize.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
+import { someInSlices } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { dependsOnTime, mayCompose, mayRead } from './authors.ts';
 import { DATA_KEY_CHARS_MAX, type WithheldReason } from './schemas.ts';
@@ -35,7 +36,7 @@ export async function planOf(ctx: Context, policies: readonly LoadedPolicy[], au
   for (const policy of policies) {
     const found = await sources.secretsOf(policy);
     const size = found.entries.reduce((sum, { row }) => sum + row.sealed_bytes, 0);
-    const withheld = reasonFor(ctx, policy.row, found, authors.get(policy.row.author_id) ?? null, size);
+    const withheld = await reasonFor(ctx, policy.row, found, authors.get(policy.row.author_id) ?? null, size);
     const isBeyond = withheld === null && bytes + size > ANSWER_BYTES_MAX;
     if (withheld === null && !isBeyond) bytes += size;
     planned.push({ policy: policy.row, entries: found.entries, withheld: isBeyond ? 'too_large' : withheld });
@@ -54,18 +55,19 @@ export function basisOf(planned: readonly Planned[]): string {
   return sha256(JSON.stringify(parts)).toString('hex');
 }
 
-function reasonFor(
+async function reasonFor(
   ctx: Context,
   policy: PolicyRow,
   { entries, problem }: Found,
   author: Subject | null,
   size: number,
-): WithheldReason | null {
+): Promise<WithheldReason | null> {
   if (author === null) return 'author_inactive';
   const { environment_id } = policy;
   if (environment_id !== null && !mayCompose(ctx, author, environment_id)) return 'access_lost';
   // Before anything else is said about a secret, the author must be allowed to read it.
-  if (!entries.every(({ row }) => mayRead(ctx, author, row.vault, row))) return 'access_lost';
+  const isUnreadable = ({ row }: (typeof entries)[number]) => !mayRead(ctx, author, row.vault, row);
+  if (await someInSlices(ctx.tenantId, entries, isUnreadable)) return 'access_lost';
   if (problem !== null) return problem;
   if (entries.some(({ row }) => row.protection === 'fortress')) return 'fortress';
   if (entries.length === 0) return 'empty';

@@ -1,17 +1,17 @@
+import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import { intersection, startingWith } from '../../kernel/authz/path-ranges.ts';
-import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, newId } from '../../kernel/platform/ids.ts';
-import type { Proposal } from '../../kernel/request/approval.ts';
-import type { ResourceAttributes } from '../../kernel/request/call.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm, newId } from '../../kernel/base/ids.ts';
+import type { Proposal } from '../../kernel/endpoint/approval.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { notPermitted } from '../../kernel/request/refusals.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { effectiveSecrets } from '../environments/index.ts';
 import {
   attributesOf,

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 import { pathText } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     cluster: 'clusters';
     cpolicy: 'clusters';

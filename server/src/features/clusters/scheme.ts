@@ -4,12 +4,12 @@ import {
   type Resolved,
   type View,
 } from '../../kernel/auth/authentication.ts';
+import type { Call } from '../../kernel/auth/call.ts';
 import { type CompiledPolicy, compilePolicy, POLICY_VERSION } from '../../kernel/authz/policy.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Call } from '../../kernel/request/call.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { type ClusterRow, findByToken } from './store.ts';
 import { CLUSTER_TOKEN } from './token.ts';
 
@@ -19,9 +19,9 @@ const OWN_ACTIONS = ['clusters:sync', 'clusters:report', 'endpoint_accounts:repo
 
 /** Authenticates by `X-Cluster-Token`. */
 export class ClusterScheme implements CredentialScheme {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock'>;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Pick<Kernel, 'clock'>) {
     this.#kernel = kernel;
   }
 

@@ -1,30 +1,25 @@
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { SECOND_MS, timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { idForm, newId } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { SECOND_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, newId } from '../../kernel/platform/ids.ts';
-import type { Removal } from '../../kernel/platform/wiring.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type * as contract from './contract.ts';
 import { readCluster } from './contract.ts';
 import { type DesiredStates, refuseUnlessAllReadable } from './desired-state.ts';
+import type { clusterRemoved } from './links.ts';
 import type { Cluster, ClusterWithToken } from './schemas.ts';
 import * as states from './state-store.ts';
 import * as store from './store.ts';
 import { CLUSTER_TOKEN } from './token.ts';
-
-declare module '../../kernel/platform/wiring.ts' {
-  interface Removals {
-    cluster(tx: Tx, tenantId: string, clusterId: string): Promise<void>;
-  }
-}
 
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
 
@@ -98,7 +93,11 @@ export async function lockExisting(ctx: Context, tx: Tx, clusterId: string): Pro
   return row;
 }
 
-export async function remove(ctx: Context, removed: Removal<'cluster'>, clusterId: string): Promise<Deleted> {
+export async function remove(
+  ctx: Context,
+  removed: Announcer<typeof clusterRemoved>,
+  clusterId: string,
+): Promise<Deleted> {
   return ctx.change(async (tx) => {
     const row = await lockExisting(ctx, tx, clusterId);
     ctx.record.describe({ name: row.name, kind: row.kind });
@@ -110,7 +109,7 @@ export async function remove(ctx: Context, removed: Removal<'cluster'>, clusterI
   });
 }
 
-/** Whoever gets the new token gets what the cluster gets, so the caller must be allowed to read all of it. */
+/** Anyone who gets the new token gets what the cluster gets, so the caller must be allowed to read all of it. */
 export async function rotateToken(
   ctx: Context,
   desired: DesiredStates,
@@ -119,7 +118,7 @@ export async function rotateToken(
 ): Promise<ClusterWithToken> {
   ctx.access.requireUnrestricted();
   await existing(ctx, ctx.database.read, clusterId);
-  refuseUnlessAllReadable(ctx, await desired.plan(ctx, clusterId));
+  await refuseUnlessAllReadable(ctx, await desired.plan(ctx, clusterId));
   const token = CLUSTER_TOKEN.create();
   const overlapMs = (body.overlap_seconds ?? 0) * SECOND_MS;
   return ctx.change(async (tx) => {

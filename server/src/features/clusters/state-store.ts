@@ -1,6 +1,6 @@
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import type { ClusterKey } from './store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
@@ -10,7 +10,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** How far a cluster has come. It decides no access: whoever changes it can only make the operator fetch again, or not fetch. */
+/** How far a cluster has come. It decides no access: anyone who changes it can only make the operator fetch again, or not fetch. */
 export interface StateRow {
   tenant_id: string;
   cluster_id: string;

@@ -10,9 +10,9 @@ import {
 } from '../../../../test/support/fleet.ts';
 import { addPerson, ok, type Person, uniqueName } from '../../../../test/support/people.ts';
 import { queriesDuring } from '../../../../test/support/queries.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
 /** A cluster that gets secrets by a mapping and by a prefix, from an author with rights of their own. */
 interface Delivery {
@@ -23,7 +23,7 @@ interface Delivery {
   reading: string;
 }
 
-onBothDatabases('an unchanged desired state', (database) => {
+onBothInSuite('an unchanged desired state', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
 
 const TIMEOUT_MS = 60 * SECOND_MS;
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { object } from '../../kernel/request/wire.ts';
+import { endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { object } from '../../kernel/wire/wire.ts';
 
 /** Public, because the files are the same for every installation: what a person sees comes from the API. */
 const publicFile = {

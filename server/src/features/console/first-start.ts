@@ -1,13 +1,13 @@
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { hasFactor } from '../mfa/index.ts';
 import { onlyUser } from '../users/index.ts';
 
 /** Whether nobody can sign in yet except with the token of the first start. Once somebody can, it is not looked up again. */
 export class FirstStart {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'database' | 'operatorTenantId'>;
   #isOver = false;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Pick<Kernel, 'database' | 'operatorTenantId'>) {
     this.#kernel = kernel;
   }
 

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { DAY_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import { StartError } from '../../kernel/base/data-folder.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { OutgoingFailure, type OutgoingStream } from '../../kernel/outbound/http-client.ts';
-import { DAY_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { CopilotConfig } from '../../kernel/platform/copilot-settings.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { StartError } from '../../kernel/storage/data-folder.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import type { CopilotConfig } from '../../settings/copilot-settings.ts';
+import type { CopilotKernel } from './links.ts';
 import { AzureOpenAi } from './providers/azure-openai.ts';
 import { Bedrock } from './providers/bedrock.ts';
 import { Ollama } from './providers/ollama.ts';
@@ -70,14 +71,14 @@ export class Conversation {
 
 /** Sends conversations to the configured provider. Everything that leaves and everything that comes back is masked here. */
 export class Assistant {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'audit' | 'clock' | 'http'>;
   readonly #config: CopilotConfig | null;
   readonly #provider: Provider | null;
   readonly #requests;
   readonly #seconds;
   readonly #masked;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: CopilotKernel) {
     this.#kernel = kernel;
     this.#config = kernel.config.copilot;
     this.#provider = this.#config === null ? null : providerOf(this.#config);

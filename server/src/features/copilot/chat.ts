@@ -1,7 +1,7 @@
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import { EVENT_STREAM } from '../../kernel/endpoint/declaration.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { EVENT_STREAM } from '../../kernel/request/declaration.ts';
 import { type Assistant, Conversation } from './assistant.ts';
 import { CHAT_INSTRUCTIONS } from './framing.ts';
 import type { Message } from './providers/provider.ts';

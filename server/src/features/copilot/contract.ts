@@ -1,15 +1,15 @@
 import Type from 'typebox';
 import { PolicyDocument } from '../../kernel/authz/policy.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
-import { freeText, idOrName, object, objectWithExamples } from '../../kernel/request/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
+import { idOrName, object, objectWithExamples } from '../../kernel/wire/wire.ts';
 import { riskFactors, riskScore } from '../secrets/index.ts';
 import {
   ChatMessage,
   ChatReply,
   CodeFinding,
-  MESSAGE_LENGTH_MAX,
   MESSAGES_MAX,
+  messageText,
   PROMPT_LENGTH_MAX,
   phrased,
   Redactions,
@@ -171,7 +171,7 @@ export const generateCode = endpoint({
       pattern: '^[A-Za-z0-9.#+ -]+$',
       description: 'The programming language, such as python.',
     }),
-    prompt: { minLength: 1, ...freeText(MESSAGE_LENGTH_MAX, 'What the code should do.') },
+    prompt: messageText('What the code should do.'),
   }),
   output: object({
     code: Type.String({ description: 'The code.' }),

@@ -6,16 +6,10 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { promptsOf } from '../../../../evaluate/redactor/prompts.ts';
 import { awsEvent, ModelProvider } from '../../../../test/support/model-provider.ts';
 import { ok, refused } from '../../../../test/support/people.ts';
-import {
-  type Answer,
-  DATABASES,
-  onBothDatabases,
-  type Service,
-  startService,
-} from '../../../../test/support/service.ts';
+import { type Answer, DATABASES, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { auditOf } from '../../../../test/support/vaults.ts';
-import { COPILOT_PROVIDERS, type CopilotProvider } from '../../kernel/platform/copilot-settings.ts';
+import { COPILOT_PROVIDERS, type CopilotProvider } from '../../settings/copilot-settings.ts';
 import { REPLY_LENGTH_MAX } from './schemas.ts';
 
 const EVENTS = { accept: 'text/event-stream' };
@@ -52,7 +46,7 @@ const BEGINNINGS: Record<CopilotProvider, { type: string; bytes: string | Buffer
 };
 
 for (const kind of COPILOT_PROVIDERS) {
-  onBothDatabases(`the assistant by ${kind}`, (database) => {
+  onBothInSuite(`the assistant by ${kind}`, (database) => {
     let service: Service;
     let model: ModelProvider;
     let keyFile: string | undefined;

@@ -1,9 +1,9 @@
 import { literalResource } from '../../kernel/authz/pattern.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { readRisk } from '../risk/index.ts';
 import { type RiskFactor, type SecretReader, secretById, secretNotFound, secretResource } from '../secrets/index.ts';
 import type { Assistant } from './assistant.ts';
+import type { CopilotParts } from './links.ts';
 import { phrase } from './phrasing.ts';
 import type { SuggestedTask } from './schemas.ts';
 
@@ -13,7 +13,7 @@ const ROTATION_DAYS = 90;
 export interface RiskParts {
   readonly assistant: Assistant;
   readonly reader: SecretReader;
-  readonly anomalyPoints: Ports['anomalyPoints'];
+  readonly anomalyPoints: CopilotParts['anomalyPoints'];
 }
 
 export async function explainRisk(ctx: Context, parts: RiskParts, secretId: string | number) {

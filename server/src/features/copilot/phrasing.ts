@@ -1,4 +1,4 @@
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { type Assistant, Conversation } from './assistant.ts';
 import { asData, phrasingInstructions } from './framing.ts';

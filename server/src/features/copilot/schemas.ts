@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { freeText, object, oneOf, record } from '../../kernel/request/wire.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { object, oneOf, record } from '../../kernel/wire/wire.ts';
 
 /** Longer conversations cost more than they help, and every part of them is compared with the stored values. */
 export const MESSAGES_MAX = 64;
@@ -48,7 +48,10 @@ export const phrased = Type.Boolean({
     'Whether the model wrote the text. If it could not be reached, the text is a plain one of the service; everything else is the same.',
 });
 
-const content = { minLength: 1, ...freeText(MESSAGE_LENGTH_MAX, 'The text.') };
+/** It is read by the model alone, so it may be any text. */
+export const messageText = (description: string) =>
+  Type.String({ minLength: 1, maxLength: MESSAGE_LENGTH_MAX, pattern: '^[^\\u0000]*$', description });
+const content = messageText('The text.');
 
 export const ChatMessage = named(
   'ChatMessage',

@@ -6,7 +6,7 @@ import { addColleague, addTenant, invalid, ok, refused, uniqueName } from '../..
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addPolicy, addSecret, addVault, auditOf } from '../../../../test/support/vaults.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { HIDDEN_MATCHES_PER_HOUR_MAX } from './stored-matches.ts';
 
 onBothDatabases('stored values in a conversation', (database) => {

@@ -1,11 +1,12 @@
+import { HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import { isGuessable } from '../../kernel/crypto/guessable.ts';
-import { HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { someInSlices } from '../../kernel/fairness/time-slice.ts';
+import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { holdersOf, storedValues, visibleSecrets } from '../secrets/index.ts';
-import { countedWithin } from '../sessions/index.ts';
 
-/** Stored values that a principal may not read, and that are masked for it in an hour. Whoever pastes more is guessing. */
+/** Stored values that a principal may not read, and that are masked for it in an hour. Anyone who pastes more is guessing. */
 export const HIDDEN_MATCHES_PER_HOUR_MAX = 20;
 /** Different texts of one conversation that are compared. An ordinary one of the greatest length has fewer. */
 export const CANDIDATES_MAX = 50_000;
@@ -35,7 +36,8 @@ export class StoredMatches {
     let hidden = 0;
     for (const text of unknown) this.#decided.set(text, false);
     for (const [text, fingerprint] of await storedValues(kernel, database.read, tenantId, unknown)) {
-      const isReadable = (await holdersOf(database.read, tenantId, fingerprint)).some((row) =>
+      const holders = await holdersOf(database.read, tenantId, fingerprint);
+      const isReadable = await someInSlices(tenantId, holders, (row) =>
         visibleSecrets.isAllowed(this.#ctx, row.vault, row, ['secrets:read']),
       );
       if (!isReadable && isGuessable(text)) continue;

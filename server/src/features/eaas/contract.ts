@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -12,7 +12,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 export const PLAINTEXT_BYTES_MAX = 1024 * 1024;
 /** The size of the longest plaintext in an envelope, with room for the longest key name. */

@@ -1,6 +1,6 @@
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import type * as contract from './contract.ts';
 import { PLAINTEXT_BYTES_MAX } from './contract.ts';
 import { decryptFailed, open, parseEnvelope, seal } from './envelope.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { gcm } from '@noble/ciphers/aes.js';
 import fc from 'fast-check';
 import { processorMs } from '../../../../test/support/processor-time.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { open, parseEnvelope, seal } from './envelope.ts';
 
 const bytes = randomBytes(32);

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { nextBlock, USES_BLOCK_MIN } from '../../kernel/crypto/keyring.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../../kernel/base/bounded-cache.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { BoundedCache, SECRET_KEY_BYTES } from '../../kernel/platform/bounded-cache.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { nextBlock, USES_BLOCK_MIN } from '../../kernel/keys/keyring.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { purposeOf } from './key-material.ts';
 import { findKey, type KeyRow, lockKey, updateKey } from './store.ts';
@@ -36,13 +36,13 @@ interface Uses {
  * request on every node.
  */
 export class KeyCache {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'audit' | 'database' | 'keyring'>;
   readonly #kept = new BoundedCache<string, Kept>({
     bytesMax: BYTES_MAX,
     bytesOf: ({ row }) => SECRET_KEY_BYTES + ROW_BYTES + 2 * row.description.length,
   });
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Pick<Kernel, 'audit' | 'database' | 'keyring'>) {
     this.#kernel = kernel;
   }
 

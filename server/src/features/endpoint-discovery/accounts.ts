@@ -1,11 +1,11 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { findUserByIdOrEmail } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { readAccount } from './contract.ts';
@@ -33,7 +33,7 @@ export async function read(ctx: Context, accountId: string): Promise<EndpointAcc
   const { read: db } = ctx.database;
   const row = await store.findAccount(db, ctx.tenantId, accountId);
   if (row === undefined) throw notFound('account');
-  const keys = (await store.keysOf(db, ctx.tenantId, [accountId])).get(accountId) ?? [];
+  const keys = (await store.keysOf(db, ctx.tenantId, [row])).get(accountId) ?? [];
   return {
     ...toWire(row),
     ssh_keys: keys.map(({ type, fingerprint, comment, flags, first_seen_at }) => ({

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   idParam,
   nextCursor,
@@ -9,7 +9,7 @@ import {
   pageQuery,
   timestampText,
   userIdOrEmail,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import {
   DriftItem,
   driftKind,

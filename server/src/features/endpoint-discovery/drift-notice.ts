@@ -1,6 +1,6 @@
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { emit } from '../webhooks/index.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { findNotice, takeNotice, tenantsWithHosts } from './drift-store.ts';
@@ -11,7 +11,7 @@ const TENANTS_AT_ONCE = 100;
 const ITEMS_MAX = 50;
 
 /** Announces drift once a day for each tenant, all of it in one event. */
-export function notifyDriftJob(kernel: Kernel): KeepingJob {
+export function notifyDriftJob(kernel: Pick<Kernel, 'clock' | 'config' | 'database'>): KeepingJob {
   return {
     name: 'notify-endpoint-drift',
     intervalMs: HOUR_MS,
@@ -30,7 +30,7 @@ export function notifyDriftJob(kernel: Kernel): KeepingJob {
   };
 }
 
-async function notify(kernel: Kernel, tenantId: string): Promise<void> {
+async function notify(kernel: Pick<Kernel, 'clock' | 'database'>, tenantId: string): Promise<void> {
   const { database, clock } = kernel;
   const now = clock.now();
   const before = now - DAY_MS;

@@ -16,7 +16,7 @@ export interface FormerUserRow {
   left_at: number;
 }
 
-/** When drift was last announced. Whoever changes it can only make an announcement come earlier or later. */
+/** When drift was last announced. Anyone who changes it can only make an announcement come earlier or later. */
 export interface NoticeRow {
   tenant_id: string;
   notified_at: number;
@@ -34,7 +34,7 @@ export async function insertFormerUser(tx: Tx, row: FormerUserRow): Promise<void
     .execute();
 }
 
-/** Those who left last, if there are too many. */
+/** Users who left last, if there are too many. */
 export function formerUsers(db: Reader, tenantId: string): Promise<FormerUserRow[]> {
   return db
     .selectFrom('former_users')
@@ -58,6 +58,18 @@ export async function deleteFormerUsers(tx: Tx, cutoff: Cutoff): Promise<number>
     await tx.deleteFrom('former_users').where('tenant_id', '=', tenant_id).where('user_id', '=', user_id).execute();
   }
   return rows.length;
+}
+
+/** Whether a host of any of these clusters has reported. */
+export async function hasHosts(db: Reader, tenantId: string, clusters: readonly string[]): Promise<boolean> {
+  const row = await db
+    .selectFrom('endpoint_hosts')
+    .select('host_id')
+    .where('tenant_id', '=', tenantId)
+    .where('cluster_id', 'in', clusters)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Tenants that have hosts, after one of them, in order. */

@@ -6,7 +6,7 @@ import { type Answer, onBothDatabases, type Service, startService } from '../../
 import { Receiver } from '../../../../test/support/siem-receivers.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addVault, runJobs, runPurges } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 
 onBothDatabases('drift of hosts', (database) => {
   let service: Service;
@@ -120,6 +120,20 @@ onBothDatabases('drift of hosts', (database) => {
     assert.deepEqual(await told('kind=missing_key'), [['missing_key', owner]]);
   });
 
+  test('is an active member without a key, also if no account of the production hosts has any', async () => {
+    await fresh();
+    await join(await person('ada'));
+    const production = await addCluster(service, { kind: 'hosts', environment: 'prod' }, token());
+    assert.deepEqual(await told(), [], 'no production host has reported');
+    await ok(reportHost(service, production, 'db-1', [account('ada'), account('root')]));
+    assert.deepEqual(await told('kind=missing_key'), [
+      ['missing_key', tenant.owner.email],
+      ['missing_key', 'ada@example.com'],
+    ]);
+    await ok(reportHost(service, production, 'db-2', []));
+    assert.equal((await ok(call('GET', '/endpoint-discovery/stats'))).drift, 2);
+  });
+
   test('is sent to webhooks once a day, if that is wanted, without text from hosts', async () => {
     const env = { CV_OUTBOUND_ALLOW: '127.0.0.1/32', CV_ENDPOINT_DRIFT_NOTIFY: 'true' };
     const quiet = service;
@@ -127,7 +141,8 @@ onBothDatabases('drift of hosts', (database) => {
     const receiver = await Receiver.start();
     const prepare = async () => {
       const cluster = await fresh();
-      const webhook = { url: receiver.url, events: ['endpoint.drift'], enabled: service === loud };
+      const url = service === loud ? receiver.url : 'https://hooks.example.com/x';
+      const webhook = { url, events: ['endpoint.drift'], enabled: service === loud };
       await ok(call('POST', '/webhooks', webhook), 201);
       await ok(reportHost(service, cluster, 'web-1', [account('hostile-name', { ssh_keys: [sshKey('hostile-key')] })]));
       service.clock.advance(2 * HOUR_MS);

@@ -1,20 +1,21 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { productionClusters } from '../clusters/index.ts';
 import { listPeople } from '../users/index.ts';
 import { memberUserIds } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
-import { formerUsers } from './drift-store.ts';
+import { formerUsers, hasHosts } from './drift-store.ts';
 import { formerOwner, isOrphan, type KnownPerson, ownersOf, People } from './people.ts';
 import { DRIFT_KINDS, type DriftItem, type DriftKind, INACTIVE_KEY_FLAGS } from './schemas.ts';
 import { shownText, shownTextOrNull } from './shown-text.ts';
-import { accountsWithKeys, type KeyRow, keysOf, type ShownAccount } from './store.ts';
+import { accountsWithKeys, inPartsByKeys, type KeyRow, keysOf, type ShownAccount } from './store.ts';
 
 const ACCOUNTS_AT_ONCE = 500;
 const CURSOR_KIND = 'endpoint-drift';
@@ -41,7 +42,10 @@ export async function list(ctx: Context, query: Query<typeof contract.listDrift>
   const start = id === undefined ? BEGINNING : { id, index: Number(index) };
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const shown: Placed[] = [];
+  const slice = TimeSlice.of(ctx.tenantId);
   for await (const placed of drift(ctx.database.read, ctx.tenantId, start, () => recheck(ctx))) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     if (query.kind !== undefined && placed.item.kind !== query.kind) continue;
     if (isVisible(ctx, placed.item)) shown.push(placed);
     if (shown.length > limit) break;
@@ -53,7 +57,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listDrift>
   };
 }
 
-/** An item reveals an account or a person, so it is shown to those who may read them. */
+/** An item reveals an account or a person, so it is shown to users who may read them. */
 function isVisible(ctx: Context, { account_id, user_id }: DriftItem): boolean {
   if (account_id !== null && !ctx.access.may('endpoint_accounts:read', `endpoint-account/${account_id}`)) return false;
   return user_id === null || ctx.access.may('users:read', `user/${user_id}`);
@@ -102,17 +106,21 @@ async function* keyedAccounts(
   beforeEachBatch: () => Promise<unknown>,
 ): AsyncGenerator<Keyed> {
   const only = clusters === undefined ? {} : { clusters };
+  const slice = TimeSlice.of(tenantId);
   for (let next = from; ; ) {
     await nextTurn(tenantId);
     await beforeEachBatch();
     const rows = await accountsWithKeys(db, tenantId, { from: next, limit: ACCOUNTS_AT_ONCE + 1, ...only });
     const batch = rows.slice(0, ACCOUNTS_AT_ONCE);
-    const keys = await keysOf(
-      db,
-      tenantId,
-      batch.map(({ account_id }) => account_id),
-    );
-    for (const row of batch) yield [row, (keys.get(row.account_id) ?? []).filter(isActive)];
+    for (const part of inPartsByKeys(batch)) {
+      await slice.pause();
+      const keys = await keysOf(db, tenantId, part);
+      for (const row of part) {
+        const pause = slice.pause();
+        if (pause !== undefined) await pause;
+        yield [row, (keys.get(row.account_id) ?? []).filter(isActive)];
+      }
+    }
     const following = rows[ACCOUNTS_AT_ONCE];
     if (following === undefined) return;
     next = following.account_id;
@@ -157,15 +165,13 @@ async function missingKeys(
 ): Promise<KnownPerson[]> {
   const clusters = await productionClusters(db, tenantId);
   if (clusters.length === 0) return [];
+  if (!(await hasHosts(db, tenantId, clusters))) return [];
   const present = new Set<KnownPerson>();
-  let hasHosts = false;
   for await (const [account, keys] of keyedAccounts(db, tenantId, { from: '', clusters }, beforeEachBatch)) {
-    hasHosts = true;
     if (keys.length === 0) continue;
     const { user_id: userId, username } = account;
     for (const person of ownersOf(people, { userId, username, keys })) present.add(person);
   }
-  if (!hasHosts) return [];
   const missing = people.all.filter((person) => person.status === 'active' && person.isMember && !present.has(person));
   return missing.sort((a, b) => (a.userId < b.userId ? -1 : 1));
 }

@@ -13,7 +13,7 @@ import {
 import { addPerson, addTenant, invalid, ok, refused, type Tenant } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, auditOf, runPurges } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
 const ACCOUNTS = '/endpoint-discovery/accounts';
 
@@ -166,6 +166,13 @@ onBothDatabases('accounts of hosts', (database) => {
       await invalid(report('bad-1', [], at(HOUR_MS)), '/body/scanned_at');
       await invalid(report('bad-1', [], { scanned_at: 'yesterday' }), '/body/scanned_at');
       assert.deepEqual(await listed(), []);
+    });
+
+    test('has any opaque id that begins with host_, compared byte by byte', async () => {
+      for (const host_id of ['host_abc', 'host_A.b-c_1', `host_${'x'.repeat(64)}`])
+        assert.equal((await ok(report('web-1', [], { host_id }))).host_id, host_id);
+      for (const host_id of ['host_', 'abc', 'Host_abc', 'host_a b', 'host_a/b', `host_${'x'.repeat(65)}`])
+        await invalid(report('web-1', [], { host_id }), '/body/host_id');
     });
 
     test('with path tricks and formulas is shown as it is', async () => {

@@ -1,10 +1,11 @@
-import { sha256 } from '../../kernel/crypto/digest.ts';
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { createHash } from 'node:crypto';
+import { MINUTE_MS, timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { mapInSlices, nextIteration, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type * as contract from './contract.ts';
 import { isLoginShell } from './login-shell.ts';
@@ -38,7 +39,7 @@ interface ScannedAccount {
 export async function report(ctx: Context, body: Report): Promise<Acknowledgement> {
   const clusterId = ctx.principal.id;
   ctx.access.authorize(`cluster/${clusterId}`);
-  const scan = scanOf(ctx, { tenant_id: ctx.tenantId, cluster_id: clusterId, host_id: body.host_id }, body);
+  const scan = await scanOf(ctx, { tenant_id: ctx.tenantId, cluster_id: clusterId, host_id: body.host_id }, body);
   return ctx.change(async (tx) => {
     const known = await lockedHost(ctx, tx, scan);
     const isOlder = known !== null && scan.scannedAt < known.scanned_at;
@@ -57,7 +58,7 @@ export async function report(ctx: Context, body: Report): Promise<Acknowledgemen
   });
 }
 
-function scanOf(ctx: Context, key: store.HostKey, body: Report): Scan {
+async function scanOf(ctx: Context, key: store.HostKey, body: Report): Promise<Scan> {
   const scannedAt = Date.parse(body.scanned_at);
   if (scannedAt > ctx.now + AHEAD_MAX_MS)
     throw invalidField('/body/scanned_at', 'is in the future: correct the clock of the host');
@@ -67,7 +68,8 @@ function scanOf(ctx: Context, key: store.HostKey, body: Report): Scan {
   // Where a name is there twice, the first account is the one that logs in.
   const byName = new Map<string, ReportedAccount>();
   for (const account of body.accounts) if (!byName.has(account.username)) byName.set(account.username, account);
-  const accounts = [...byName.values()].filter(({ shell }) => isLoginShell(shell)).map(scannedAccount);
+  const known = [...byName.values()].filter(({ shell }) => isLoginShell(shell));
+  const accounts = await mapInSlices(ctx.tenantId, known, scannedAccount);
   const hostname = body.hostname ?? null;
   const flags = JSON.stringify(body.flags ?? []);
   return {
@@ -78,8 +80,24 @@ function scanOf(ctx: Context, key: store.HostKey, body: Report): Scan {
     accounts,
     excluded: body.accounts.length - accounts.length,
     keys: accounts.reduce((sum, { columns }) => sum + columns.ssh_keys, 0),
-    digest: sha256(JSON.stringify([hostname, flags, accounts])).toString('hex'),
+    digest: await digestOf(ctx, [hostname, flags], accounts),
   };
+}
+
+/** Of the JSON of a list of all of this, of which one account may be long. */
+async function digestOf(
+  { tenantId }: Context,
+  host: readonly unknown[],
+  accounts: readonly ScannedAccount[],
+): Promise<string> {
+  const hash = createHash('sha256').update(`${JSON.stringify(host).slice(0, -1)},[`);
+  const slice = TimeSlice.of(tenantId);
+  for (const [i, account] of accounts.entries()) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
+    hash.update(`${i === 0 ? '' : ','}${JSON.stringify(account)}`);
+  }
+  return hash.update(']]').digest('hex');
 }
 
 function scannedAccount(account: ReportedAccount): ScannedAccount {
@@ -136,16 +154,20 @@ async function storeScan(ctx: Context, tx: Tx, scan: Scan, known: store.HostRow 
 
 async function replaceAccounts(ctx: Context, tx: Tx, scan: Scan, known: store.HostRow | null): Promise<void> {
   const { key, scannedAt } = scan;
+  // The locks of the transaction would be held longer if other tenants took their turns.
+  const slice = new TimeSlice(nextIteration);
   const existing = new Map((await store.accountsOfHost(tx, key)).map((row) => [row.username, row]));
-  const formerKeys = await store.keysOf(
-    tx,
-    key.tenant_id,
-    [...existing.values()].map(({ account_id }) => account_id),
-  );
+  const formerKeys = new Map<string, store.KeyRow[]>();
+  for (const part of store.inPartsByKeys([...existing.values()])) {
+    await slice.pause();
+    for (const [id, rows] of await store.keysOf(tx, key.tenant_id, part)) formerKeys.set(id, rows);
+  }
   const written: store.AccountRow[] = [];
   const rekeyed: string[] = [];
   const keys: store.KeyRow[] = [];
   for (const { columns, keys: scanned } of scan.accounts) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     const row = existing.get(columns.username);
     existing.delete(columns.username);
     const account_id = row?.account_id ?? newId('acct', ctx.now);
@@ -160,14 +182,15 @@ async function replaceAccounts(ctx: Context, tx: Tx, scan: Scan, known: store.Ho
       keys.push({ tenant_id: key.tenant_id, account_id, key_no, ...one, first_seen_at });
     }
   }
-  await store.writeAccounts(tx, written);
-  await store.replaceKeys(tx, key.tenant_id, rekeyed, keys);
+  await store.writeAccounts(tx, written, slice);
+  await store.replaceKeys(tx, key.tenant_id, rekeyed, keys, slice);
   const gone = [...existing.values()].filter(({ gone_since }) => gone_since === null);
   await store.markGone(
     tx,
     key.tenant_id,
     gone.map(({ account_id }) => account_id),
     { goneSince: scannedAt, lastSeenAt: known?.scanned_at ?? scannedAt },
+    slice,
   );
 }
 

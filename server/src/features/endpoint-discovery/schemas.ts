@@ -1,8 +1,12 @@
 import Type, { type Static } from 'typebox';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+/** Text from a host, which each of its accounts may choose: only control characters are refused, so that no account stops the report of all others. */
+const reportedText = (limits: { minLength?: number; maxLength: number }, description: string) =>
+  Type.String({ ...limits, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });
+
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     acct: 'endpoint-discovery';
   }
@@ -22,15 +26,15 @@ const KEY_TYPE_CHARS_MAX = 64;
 const FLAGS_MAX = 16;
 const UID_MAX = 2 ** 32 - 1;
 
-/** The agent's stable id of a host. Another spelling of it would be another host. */
+/** Opaque and compared byte by byte: another spelling of it is another host. */
 export const hostId = Type.String({
-  pattern: '^host_[0-9a-z]{16,64}$',
+  pattern: '^host_[A-Za-z0-9._-]{1,64}$',
   examples: ['host_3f9c2a7d41b8e6053f9c2a7d41b8e605'],
-  description: 'The stable id that the agent gives its host.',
+  description: 'The stable id of the host: `host_` and 1 to 64 letters, digits, dots, underscores or hyphens.',
 });
-const hostname = lineOfText({ minLength: 1, maxLength: 253 }, 'The name of the host.');
+const hostname = reportedText({ minLength: 1, maxLength: 253 }, 'The name of the host.');
 /** Every text in a report comes from a host that somebody else may control, so none may have control characters. */
-const username = lineOfText({ minLength: 1, maxLength: USERNAME_CHARS_MAX }, 'The name of the local account.');
+const username = reportedText({ minLength: 1, maxLength: USERNAME_CHARS_MAX }, 'The name of the local account.');
 const keyType = Type.String({
   minLength: 1,
   maxLength: KEY_TYPE_CHARS_MAX,
@@ -43,7 +47,7 @@ const fingerprint = Type.String({
   examples: ['SHA256:uNiVztksCsDhcc0u9e8BrqxBcnhBlckLxyNDRJf2SPM'],
   description: 'The SHA-256 fingerprint as OpenSSH writes it.',
 });
-const comment = lineOfText({ maxLength: COMMENT_CHARS_MAX }, 'The comment of the key.');
+const comment = reportedText({ maxLength: COMMENT_CHARS_MAX }, 'The comment of the key.');
 const accountNumber = (description: string) => Type.Integer({ minimum: 0, maximum: UID_MAX, description });
 const flags = (description: string) =>
   Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), {
@@ -75,8 +79,8 @@ export const ReportedAccount = named(
     username,
     uid: accountNumber('Its number.'),
     gid: Type.Optional(accountNumber('The number of its group.')),
-    home: Type.Optional(lineOfText({ maxLength: PATH_CHARS_MAX }, 'The home directory.')),
-    shell: lineOfText({ maxLength: PATH_CHARS_MAX }, 'The login shell. Accounts with nologin or false are excluded.'),
+    home: Type.Optional(reportedText({ maxLength: PATH_CHARS_MAX }, 'The home directory.')),
+    shell: reportedText({ maxLength: PATH_CHARS_MAX }, 'The login shell. Accounts with nologin or false are excluded.'),
     flags: Type.Optional(flags('What the agent noticed about the account.')),
     ssh_keys: Type.Array(SshKey, { maxItems: KEYS_PER_ACCOUNT_MAX, description: 'The keys that may log in.' }),
   }),

@@ -1,7 +1,8 @@
+import type { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -11,7 +12,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** What agents reported. It decides no access: it says what hosts have, and whoever controls a host controls that. */
+/** What agents reported. It decides no access: it says what hosts have, and anyone who controls a host controls that. */
 export interface HostRow {
   tenant_id: string;
   cluster_id: string;
@@ -66,7 +67,9 @@ export type HostKey = Pick<HostRow, 'tenant_id' | 'cluster_id' | 'host_id'>;
 export type ShownAccount = AccountRow & Pick<HostRow, 'hostname' | 'scanned_at'>;
 
 export const CURSOR_KIND = 'endpoint-accounts';
-const ROWS_AT_ONCE = 500;
+/** Accounts and keys that one statement loads or writes, after which other requests have their turn. */
+const ROWS_AT_ONCE = 100;
+const KEYS_AT_ONCE = 1000;
 const DELETED_AT_ONCE = 500;
 
 export function lockHost(tx: Tx, { tenant_id, cluster_id, host_id }: HostKey): Promise<HostRow | undefined> {
@@ -124,33 +127,49 @@ export function accountsOfHost(tx: Tx, { tenant_id, cluster_id, host_id }: HostK
     .execute();
 }
 
-/** The keys of some accounts, in the order in which they were reported. */
-export async function keysOf(
-  db: Reader,
-  tenantId: string,
-  accountIds: readonly string[],
-): Promise<Map<string, KeyRow[]>> {
-  const found = new Map<string, KeyRow[]>();
-  for (let at = 0; at < accountIds.length; at += ROWS_AT_ONCE) {
-    const rows = await db
-      .selectFrom('endpoint_keys')
-      .selectAll()
-      .where('tenant_id', '=', tenantId)
-      .where('account_id', 'in', accountIds.slice(at, at + ROWS_AT_ONCE))
-      .orderBy('account_id')
-      .orderBy('key_no')
-      .execute();
-    for (const row of rows) found.set(row.account_id, [...(found.get(row.account_id) ?? []), row]);
+/** An account, and how many keys it has. */
+type Keyed = Pick<AccountRow, 'account_id' | 'ssh_keys'>;
+
+/** Accounts in parts whose keys one statement loads. */
+export function* inPartsByKeys<A extends Keyed>(accounts: readonly A[]): Generator<readonly A[]> {
+  let part: A[] = [];
+  let keys = 0;
+  for (const account of accounts) {
+    if (part.length === ROWS_AT_ONCE || (part.length > 0 && keys + account.ssh_keys > KEYS_AT_ONCE)) {
+      yield part;
+      part = [];
+      keys = 0;
+    }
+    part.push(account);
+    keys += account.ssh_keys;
   }
-  return found;
+  if (part.length > 0) yield part;
+}
+
+/** The keys of a part of the accounts, in the order in which they were reported. */
+export async function keysOf(db: Reader, tenantId: string, part: readonly Keyed[]): Promise<Map<string, KeyRow[]>> {
+  const rows = await db
+    .selectFrom('endpoint_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where(
+      'account_id',
+      'in',
+      part.map(({ account_id }) => account_id),
+    )
+    .orderBy('account_id')
+    .orderBy('key_no')
+    .execute();
+  return Map.groupBy(rows, ({ account_id }) => account_id);
 }
 
 /** What a scan says about an account. To whom it is linked is not part of that. */
 const SCANNED = ['uid', 'gid', 'home', 'shell', 'flags', 'ssh_keys', 'gone_since'] as const;
 
 /** Stores new accounts, and what a scan says about those that are there. */
-export async function writeAccounts(tx: Tx, rows: readonly AccountRow[]): Promise<void> {
+export async function writeAccounts(tx: Tx, rows: readonly AccountRow[], slice: TimeSlice): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    await slice.pause();
     await tx
       .insertInto('endpoint_accounts')
       .values(rows.slice(at, at + ROWS_AT_ONCE))
@@ -182,8 +201,10 @@ export async function markGone(
   tenantId: string,
   accountIds: readonly string[],
   { goneSince, lastSeenAt }: { goneSince: number; lastSeenAt: number },
+  slice: TimeSlice,
 ): Promise<void> {
   for (let at = 0; at < accountIds.length; at += ROWS_AT_ONCE) {
+    await slice.pause();
     await tx
       .updateTable('endpoint_accounts')
       .set({ gone_since: goneSince, last_seen_at: lastSeenAt })
@@ -199,8 +220,10 @@ export async function replaceKeys(
   tenantId: string,
   accountIds: readonly string[],
   rows: readonly KeyRow[],
+  slice: TimeSlice,
 ): Promise<void> {
   for (let at = 0; at < accountIds.length; at += ROWS_AT_ONCE) {
+    await slice.pause();
     await tx
       .deleteFrom('endpoint_keys')
       .where('tenant_id', '=', tenantId)
@@ -208,6 +231,7 @@ export async function replaceKeys(
       .execute();
   }
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    await slice.pause();
     await tx
       .insertInto('endpoint_keys')
       .values(rows.slice(at, at + ROWS_AT_ONCE))

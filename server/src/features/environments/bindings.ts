@@ -1,11 +1,12 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { isId } from '../../kernel/platform/ids.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { isId } from '../../kernel/base/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { mapInSlices } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { locateSecrets, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { BINDINGS_MAX, type Binding, EFFECTIVE_MAX, KEY_NAME_PATTERN, LEVELS_MAX } from './contract.ts';
@@ -82,7 +83,7 @@ export async function listBindings(ctx: Context, id: string, query: Query<typeof
     ctx.tenantId,
     page.rows.map(({ secret_id }) => secret_id),
   );
-  const secrets = page.rows.map((row) => {
+  const secrets = await mapInSlices(ctx.tenantId, page.rows, (row) => {
     const at = located.get(row.secret_id);
     const isShown = at !== undefined && visibleSecrets.isAllowed(ctx, at.vault, at, visibleSecrets.LISTED);
     return toWire(row, isShown ? at : null);

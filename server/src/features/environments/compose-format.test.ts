@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, auditOf } from '../../../../test/support/vaults.ts';
 
-onBothDatabases('composed environments', (database) => {
+onBothInSuite('composed environments', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {
@@ -29,9 +29,9 @@ onBothDatabases('composed environments', (database) => {
   test('in a format are names and values alone, which programs read back exactly', async () => {
     const values = { A_KEY: 'plain', B_KEY: `it's "two" $words`, C_KEY: 'line 1\nline 2\\\\' };
     const { id, name } = await environmentWith(values);
-    const json = await get(`/environments/${id}/compose?format=json`);
+    const json = await get(`/environments/${id}/compose?resolve=true&format=json`);
     assert.deepEqual([json.status, json.body], [200, values]);
-    const shell = await get(`/environments/${name}/compose?format=shell`);
+    const shell = await get(`/environments/${name}/compose?resolve=true&format=shell`);
     assert.match(shell.headers.get('content-type') ?? '', /^text\/plain/);
     const script = `${shell.text}node -p 'JSON.stringify([process.env.A_KEY, process.env.B_KEY, process.env.C_KEY])'`;
     assert.deepEqual(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })), Object.values(values));
@@ -53,20 +53,21 @@ onBothDatabases('composed environments', (database) => {
       ['dotenv', /A\.B[\s\S]*BAD/],
       ['shell', /A\.B/],
     ] as const) {
-      const answer = await get(`/environments/${id}/compose?format=${format}`);
+      const answer = await get(`/environments/${id}/compose?resolve=true&format=${format}`);
       assert.equal(answer.status, 422);
       assert.match(answer.text, names);
       assert.ok(!answer.text.includes('with a') && !answer.text.includes('fine'));
     }
-    assert.equal((await ok(get(`/environments/${id}/compose?format=json`)))['A.B'], 'x');
+    assert.equal((await ok(get(`/environments/${id}/compose?resolve=true&format=json`)))['A.B'], 'x');
     await invalid(get(`/environments/${id}/compose?format=yaml`), '/query/format');
-    await invalid(get(`/environments/${id}/compose?format=json&resolve=false`), '/query/resolve');
+    for (const without of ['format=json', 'format=dotenv&resolve=false'])
+      await invalid(get(`/environments/${id}/compose?${without}`), '/query/resolve');
   });
 
   test('a name that changes how programs are loaded is refused unless the reader asks for it', async () => {
     const { id } = await environmentWith({ LD_PRELOAD: '/tmp/x.so', GOOD: 'fine' });
     for (const format of ['dotenv', 'shell']) {
-      const path = `/environments/${id}/compose?format=${format}`;
+      const path = `/environments/${id}/compose?resolve=true&format=${format}`;
       const { details } = await refused(get(path), 422, 'VALIDATION_FAILED');
       assert.match(details.fields[0].reason, /LD_PRELOAD.*permit=LD_PRELOAD/);
       await refused(get(`${path}&permit=PATH`), 422, 'VALIDATION_FAILED');
@@ -77,7 +78,7 @@ onBothDatabases('composed environments', (database) => {
       }
       assert.equal((await get(`${path}&key_name=GOOD`)).status, 200);
     }
-    assert.equal((await ok(get(`/environments/${id}/compose?format=json`)))['LD_PRELOAD'], '/tmp/x.so');
+    assert.equal((await ok(get(`/environments/${id}/compose?resolve=true&format=json`)))['LD_PRELOAD'], '/tmp/x.so');
   });
 
   test('a format has every value or none', async () => {
@@ -93,7 +94,7 @@ onBothDatabases('composed environments', (database) => {
     ];
     await addPolicy(service, { user: person.id }, rights);
     const { message } = await refused(
-      get(`/environments/${id}/compose?format=json`, person.token),
+      get(`/environments/${id}/compose?resolve=true&format=json`, person.token),
       403,
       'INSUFFICIENT_PRIVILEGE',
     );
@@ -106,7 +107,7 @@ onBothDatabases('composed environments', (database) => {
     const part = (length: number) => Buffer.alloc(length, 7).toString('base64url');
     const envelope = `zk:v1:aes-256-gcm:argon2id:${part(16)}:${part(12)}:${part(40)}:${part(16)}`;
     const other = await environmentWith({ KEY: envelope }, sealed);
-    await refused(get(`/environments/${other.id}/compose?format=json`), 409, 'ZkBoundaryViolation');
+    await refused(get(`/environments/${other.id}/compose?resolve=true&format=json`), 409, 'ZkBoundaryViolation');
   });
 
   test('are found by name wherever a path names them, and by the rights on their number', async () => {
@@ -123,10 +124,13 @@ onBothDatabases('composed environments', (database) => {
     assert.equal((await send('PUT', name, { name: renamed })).id, id);
     await refused(get(`/environments/${name}`), 404, 'NOT_FOUND');
 
-    // A name of digits is the name of none, since it would be a number.
-    const digits = await ok(service.call('POST', '/environments', { body: { name: '990099' } }), 201);
-    await refused(get('/environments/990099'), 404, 'NOT_FOUND');
-    assert.equal((await ok(get(`/environments/${digits.id}`))).name, '990099');
+    // A number counts before a name of digits.
+    const digits = await ok(service.call('POST', '/environments', { body: { name: '12345' } }), 201);
+    assert.equal((await ok(get('/environments/12345'))).id, digits.id);
+    assert.equal((await send('PUT', '12345', { name: String(id) })).id, digits.id);
+    assert.equal((await ok(get(`/environments/${id}`))).id, id);
+    await refused(get('/environments/12345'), 404, 'NOT_FOUND');
+    await send('PUT', String(digits.id), { name: '12345' });
 
     // Who may compose one learns nothing about the names of others.
     const other = await environmentWith({});
@@ -140,6 +144,7 @@ onBothDatabases('composed environments', (database) => {
         (await refused(get(`/environments/${guess}/compose`, person.token), 403, 'INSUFFICIENT_PRIVILEGE')).message,
       );
     assert.equal(new Set(refusals).size, 1);
+    await refused(get('/environments/12345/compose', person.token), 403, 'INSUFFICIENT_PRIVILEGE');
     const stranger = await addTenant(service);
     await refused(get(`/environments/${renamed}`, stranger.owner.token), 404, 'NOT_FOUND');
     await send('DELETE', renamed);

@@ -1,7 +1,8 @@
-import { CofferError, type FieldProblem, invalid, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { CofferError, type FieldProblem, invalid, invalidField, notFound } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { attributesOf, bulkDecrypt, type Opened, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
 import {
@@ -32,16 +33,16 @@ export async function compose(
   query: Query<typeof contract.composeEnvironment>,
 ): Promise<Streamed> {
   const { format } = query;
-  if (format !== undefined && query.resolve === false)
-    throw invalidField('/query/resolve', 'must be true or omitted, because a format has values');
+  if (format !== undefined && query.resolve !== true)
+    throw invalidField('/query/resolve', 'must be true with a format, because a format has values: add resolve=true');
   const ref = await authorizedEnvironment(ctx, id);
   const rows = await store.composition(ctx.database.read, ctx.tenantId, ref.number, LEVELS_MAX);
   const leaf = rows.at(-1);
   if (leaf === undefined || !isNamed(ref, leaf)) throw notFound('composed environment');
   const all = effectiveOf(rows);
   const entries = query.key_name === undefined ? all : all.filter(({ key_name }) => key_name === query.key_name);
-  const isResolved = query.resolve === true || format !== undefined;
-  const given = isResolved ? entries.filter((entry) => mayBeGiven(ctx, entry)) : [];
+  const isResolved = query.resolve === true;
+  const given = isResolved ? await filterInSlices(ctx.tenantId, entries, (entry) => mayBeGiven(ctx, entry)) : [];
   const opened = () => bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry));
   if (format !== undefined) {
     refuseIncomplete(entries, given);

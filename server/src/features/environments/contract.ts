@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -15,7 +15,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { ENV_FILE_TYPE, permittedNames } from '../transfer/index.ts';
 
 /** Levels from the root to the leaf. */
@@ -111,7 +111,7 @@ export const ComposeEntry = named(
 export type ComposeEntry = Static<typeof ComposeEntry>;
 
 const environmentId = described(
-  'The number of a composed environment, or its name. A text of digits is a number.',
+  'The number of a composed environment, or its name. A text of digits is a number, if there is one with that number.',
   idOrName,
 );
 
@@ -340,7 +340,7 @@ export const composeEnvironment = endpoint({
   description:
     'If a name is bound more than once, the binding nearest to this environment applies. Deleted secrets are omitted. With `resolve`, ' +
     'entries whose secret you may read include its value, and each is recorded as read; of a zero-knowledge secret it is the envelope, ' +
-    'with `sealed`. With `format` the response is names and values alone, as a .env file, for shells, or as a JSON object; it is refused ' +
+    'with `sealed`. With `format`, which requires `resolve`, the response is names and values alone, as a .env file, for shells, or as a JSON object; it is refused ' +
     'unless you may read every value, none is sealed or of a fortress secret, and every reader of the format gets the same value.',
   permission: 'environments:compose',
   rate: 'aggregate',

@@ -1,28 +1,2 @@
-import type { Feature } from '../../kernel/platform/feature.ts';
-import { bindContract } from '../../kernel/request/binding.ts';
-import { bindSecret, listBindings, unbindSecret } from './bindings.ts';
-import { compose } from './composition.ts';
-import * as contract from './contract.ts';
-import * as environments from './service.ts';
-import { deleteBindingsOfSecrets } from './store.ts';
-
 export { effectiveSecrets } from './composition.ts';
 export { BINDINGS, ENVIRONMENTS } from './store.ts';
-
-export function environmentsFeature(): Feature {
-  return {
-    name: 'environments',
-    endpoints: bindContract(contract, {
-      listEnvironments: (ctx, { query }) => environments.list(ctx, query),
-      createEnvironment: (ctx, { body }) => environments.create(ctx, body),
-      readEnvironment: (ctx, { params }) => environments.read(ctx, params.environment_id),
-      updateEnvironment: (ctx, { params, body }) => environments.update(ctx, params.environment_id, body),
-      deleteEnvironment: (ctx, { params }) => environments.remove(ctx, params.environment_id),
-      listBindings: (ctx, { params, query }) => listBindings(ctx, params.environment_id, query),
-      bindSecret: (ctx, { params, body }) => bindSecret(ctx, params.environment_id, body),
-      unbindSecret: (ctx, { params }) => unbindSecret(ctx, params.environment_id, params.secret_id),
-      composeEnvironment: (ctx, { params, query }) => compose(ctx, params.environment_id, query),
-    }),
-    removals: { secrets: deleteBindingsOfSecrets },
-  };
-}

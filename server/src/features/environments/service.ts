@@ -1,13 +1,13 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { holdCounter, nextNumber } from '../../kernel/limits/counters.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { holdCounter, nextNumber } from '../../kernel/storage/counters.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type * as contract from './contract.ts';
 import { EFFECTIVE_MAX, type Environment, LEVELS_MAX, readEnvironment } from './contract.ts';
 import * as store from './store.ts';
@@ -20,7 +20,7 @@ export function numberIn(text: string): number | null {
   return NUMBER_FORM.test(text) ? Number(text) : null;
 }
 
-/** A composed environment as a path names it: by its number, or by its name, whose number was looked up. */
+/** A composed environment as a path names it: by its number, or by its name, whose number was looked up. A number counts before a name of digits. */
 export interface EnvironmentRef {
   number: number;
   name: string | null;
@@ -35,9 +35,10 @@ const NO_ENVIRONMENT = 0;
  */
 export async function authorizedEnvironment(ctx: Context, text: string): Promise<EnvironmentRef> {
   const number = numberIn(text);
-  const found = number ?? (await store.numberNamed(ctx.database.read, ctx.tenantId, text)) ?? NO_ENVIRONMENT;
-  ctx.access.authorize(`environment/${found}`);
-  return { number: found, name: number === null ? text : null };
+  const found = await store.numberOf(ctx.database.read, ctx.tenantId, { number, name: text });
+  const meant = found ?? number ?? NO_ENVIRONMENT;
+  ctx.access.authorize(`environment/${meant}`);
+  return { number: meant, name: meant === number ? null : text };
 }
 
 /** The row may have been renamed since its name was looked up, or the name forged, which only the row itself shows. */

@@ -1,8 +1,8 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import { SECRETS } from '../secrets/index.ts';
 import { findVaultById, type VaultRow } from '../vaults/index.ts';
 
@@ -62,10 +62,21 @@ export async function findEnvironment(
   return ENVIRONMENTS.checked(db, await query.where('environment_id', '=', environmentId).executeTakeFirst());
 }
 
-/** Not checked: whoever uses it loads the row and compares the name. */
-export async function numberNamed(db: Reader, tenantId: string, name: string): Promise<number | undefined> {
-  const query = db.selectFrom('environments').select('environment_id').where('tenant_id', '=', tenantId);
-  return (await query.where('name', '=', name).executeTakeFirst())?.environment_id;
+/** Not checked: anyone who uses it loads the row and compares the name. */
+export async function numberOf(
+  db: Reader,
+  tenantId: string,
+  { number, name }: { number: number | null; name: string },
+): Promise<number | undefined> {
+  const rows = await db
+    .selectFrom('environments')
+    .select('environment_id')
+    .where('tenant_id', '=', tenantId)
+    .where((eb) =>
+      number === null ? eb('name', '=', name) : eb.or([eb('name', '=', name), eb('environment_id', '=', number)]),
+    )
+    .execute();
+  return (rows.find(({ environment_id }) => environment_id === number) ?? rows[0])?.environment_id;
 }
 
 export async function findEnvironmentNamed(

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/request/wire.ts';
+import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
 import { pathText, VERSION_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -25,6 +25,8 @@ export const OperatorSecret = named(
   'A secret with its value, as returned to the External Secrets Operator.',
   object({ ...summaryFields, value: Type.String({ description: 'The value.' }) }),
 );
+
+const PROPERTY_LENGTH_MAX = 1024;
 
 const common = {
   noun: 'eso',
@@ -51,6 +53,13 @@ const common = {
 const version = Type.Optional(
   Type.Integer({ minimum: 1, maximum: VERSION_MAX, description: 'The version. Default: the newest.' }),
 );
+const property = Type.Optional(
+  Type.String({
+    maxLength: PROPERTY_LENGTH_MAX,
+    description:
+      'Returns one member of a value that is a JSON object as `value`: text as it is, anything else as JSON. A name with dots leads into objects, unless a member has that very name.',
+  }),
+);
 const singleSecret = {
   plaintext: true,
   output: OperatorSecret,
@@ -65,8 +74,12 @@ export const operatorSecretById = endpoint({
   summary: 'Read a secret by its id, for the External Secrets Operator',
   description:
     'Responds with 404 only if the secret was deleted. An id that is unknown or that you may not read gives a 403, so that nothing is removed from a ' +
-    'cluster by mistake. A version that the secret does not have gives a 422. Fortress secrets are not served here.',
-  query: object({ id: described('The id of a secret, `sec_…`, or its integer `secret_id`.', idParam), version }),
+    'cluster by mistake. A version or property that the secret does not have gives a 422. Fortress secrets are not served here.',
+  query: object({
+    id: described('The id of a secret, `sec_…`, or its integer `secret_id`.', idParam),
+    version,
+    property,
+  }),
 });
 
 export const operatorSecretByName = endpoint({
@@ -76,8 +89,8 @@ export const operatorSecretByName = endpoint({
   path: '/eso/secrets/by-name',
   summary: 'Read a secret by its vault and path, for the External Secrets Operator',
   description:
-    'Responds with 404 only if you may read this path and no secret exists there. A version that the secret does not have gives a 422. Fortress secrets are not served here.',
-  query: object({ vault: vaultName, name: pathText, version }),
+    'Responds with 404 only if you may read this path and no secret exists there. A version or property that the secret does not have gives a 422. Fortress secrets are not served here.',
+  query: object({ vault: vaultName, name: pathText, version, property }),
 });
 
 export const operatorVault = endpoint({

@@ -9,11 +9,11 @@ import {
   tlsCall,
 } from '../../../../test/support/machines.ts';
 import { addColleague, ok, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addUnlistedVault, addVault, POLICY_VERSION, secretUrl } from '../../../../test/support/vaults.ts';
 
 /** As the operator's webhook provider asks: the key is escaped as in a query, and an unset version is an empty parameter. */
-onBothDatabases('external secrets', (database) => {
+onBothInSuite('external secrets', (database) => {
   let service: Service;
   let vault: string;
   let machine: Machine;
@@ -53,6 +53,47 @@ onBothDatabases('external secrets', (database) => {
       headers: { 'if-none-match': named.headers.get('etag') ?? '"v1"' },
     });
     assert.equal(conditional.status, 200, 'never a 304, which the operator does not understand');
+  });
+
+  test('a property is one member of a JSON object, and never the whole value in its place', async () => {
+    const value = JSON.stringify({
+      user: 'a',
+      port: 5432,
+      'a.b': 'dotted',
+      a: { b: 'nested', c: null },
+      list: [1],
+      empty: '',
+    });
+    const { id } = await addSecret(service, vault, 'db/object', { value, type: 'json' });
+    const given = {
+      user: 'a',
+      port: '5432',
+      'a.b': 'dotted',
+      a: '{"b":"nested","c":null}',
+      'a.c': 'null',
+      list: '[1]',
+      empty: '',
+    };
+    for (const [property, expected] of Object.entries(given)) {
+      const query = `property=${encodeURIComponent(property)}`;
+      assert.equal((await byName('db/object', `&${query}`)).body.value, expected, property);
+      assert.equal((await byId(`${id}&${query}`)).body.value, expected, property);
+    }
+    assert.equal((await byName('db/object', '&property=')).body.value, value);
+    await addSecret(service, vault, 'db/text', { value: 'plain s3cret' });
+    const refusals: [string, string][] = [
+      ['object', 'none'],
+      ['object', 'a.none'],
+      ['object', 'user.length'],
+      ['object', '__proto__'],
+      ['object', 'toString'],
+      ['text', 'x'],
+    ];
+    for (const [name, property] of refusals) {
+      const { status, body } = await byName(`db/${name}`, `&property=${property}`);
+      assert.deepEqual([status, body.error.details?.fields?.[0]?.pointer], [422, '/query/property'], property);
+      assert.doesNotMatch(JSON.stringify(body), /s3cret|nested|5432/);
+    }
   });
 
   test('an older version is found by its number', async () => {

@@ -1,9 +1,9 @@
 import { literalResource, vaultResource } from '../../kernel/authz/pattern.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   pathIn,
   refuseInZeroKnowledge,
@@ -51,7 +51,7 @@ async function secretMeant(ctx: Context, reader: SecretReader, query: Query<type
     ctx.access.authorize(secretResource(found.vault, found.path), found);
     throw secretNotFound();
   }
-  return read(ctx, reader, found.vault, found.path, query.version, found);
+  return read(ctx, reader, found, query, found);
 }
 
 export async function readByName(
@@ -59,15 +59,14 @@ export async function readByName(
   reader: SecretReader,
   query: Query<typeof contract.operatorSecretByName>,
 ) {
-  return read(ctx, reader, query.vault, pathIn(query.name, '/query/name'), query.version);
+  return read(ctx, reader, { vault: query.vault, path: pathIn(query.name, '/query/name') }, query);
 }
 
 async function read(
   ctx: Context,
   reader: SecretReader,
-  vaultName: string,
-  path: string,
-  version: number | undefined,
+  { vault: vaultName, path }: { vault: string; path: string },
+  { version, property }: Pick<Query<typeof contract.operatorSecretById>, 'version' | 'property'>,
   expected?: SecretById,
 ) {
   const { id, type, value, protection, ...shown } = await reader
@@ -87,7 +86,34 @@ async function read(
   const vault = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   if (!isLive(vault)) throw vaultNotFound();
   refuseInZeroKnowledge(vault, 'Serving a value to a cluster');
-  return { id, name: path, vault: vaultName, path, type, value, version: shown.version, updated_at: shown.updated_at };
+  const given = property === undefined ? value : memberOf(value, property);
+  const { version: current, updated_at } = shown;
+  return { id, name: path, vault: vaultName, path, type, value: given, version: current, updated_at };
+}
+
+/** A 404 would make the operator remove a secret that exists, and the whole value in place of a member would reach programs that expect the member. */
+function memberOf(value: string, property: string): string {
+  const whole = objectIn(value);
+  if (whole === null) throw invalidField('/query/property', 'needs a secret whose value is a JSON object');
+  const member = ownMember(whole, property) ?? property.split('.').reduce<unknown>(ownMember, whole);
+  if (member === undefined) throw invalidField('/query/property', 'is not in the value of the secret');
+  return typeof member === 'string' ? member : JSON.stringify(member);
+}
+
+function ownMember(value: unknown, name: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+  return isObject ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
 }
 
 /** A 404 would make the operator remove a secret that exists. */

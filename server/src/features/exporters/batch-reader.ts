@@ -1,6 +1,6 @@
-import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
-import { entriesByPosition } from '../../kernel/audit/segment.ts';
-import { yielder } from '../../kernel/platform/yielding.ts';
+import { segmentsFrom, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import type { DamagedSegments } from '../../kernel/audit/chain/damaged-segments.ts';
+import { yielder } from '../../kernel/fairness/yielding.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { type AuditFilter, auditRecordOf, isWanted, segmentHolding } from '../audit/index.ts';
 import type { ExportedEntry } from './exported-entry.ts';
@@ -11,7 +11,7 @@ const SCANNED_MAX = 4096;
 
 export interface Batch {
   entries: Encoded[];
-  /** The last entry that was read. All up to it are in the batch, or do not match the filter, or were purged. */
+  /** The last entry that was read. All up to it are in the batch, or do not match the filter, were purged, or are damaged. */
   lastSeq: number;
 }
 
@@ -20,6 +20,7 @@ export class BatchReader {
   readonly #tenantId: string;
   readonly #filter: AuditFilter;
   readonly #limits: BatchLimits;
+  readonly #damaged: DamagedSegments;
   readonly #encode: (entry: ExportedEntry) => Encoded & { bytes: number };
 
   constructor(
@@ -27,11 +28,13 @@ export class BatchReader {
     filter: AuditFilter,
     limits: BatchLimits,
     encode: (entry: ExportedEntry) => Encoded & { bytes: number },
+    damaged: DamagedSegments,
   ) {
     this.#tenantId = tenantId;
     this.#filter = filter;
     this.#limits = limits;
     this.#encode = encode;
+    this.#damaged = damaged;
   }
 
   /** The batch after `afterSeq`, up to the head of the log; null at its end. What is stored beyond the head is not part of the log. */
@@ -46,7 +49,7 @@ export class BatchReader {
       const last = segments.at(-1);
       if (last === undefined) break;
       for (const segment of segments) {
-        const entries = entriesByPosition(segment);
+        const entries = this.#damaged.entriesIn(segment);
         for (const [i, stored] of entries.entries()) {
           const at = Number(segment.first_seq) + i;
           if (at <= batch.lastSeq) continue;

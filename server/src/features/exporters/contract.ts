@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -10,8 +10,8 @@ import {
   objectWithExamples,
   pageQuery,
   resourceName,
-  timestampText,
-} from '../../kernel/request/wire.ts';
+  timeInput,
+} from '../../kernel/wire/wire.ts';
 import { AuditFilterSchema } from '../audit/index.ts';
 import { caPem, credentials, Exporter, enabled, endpointText, format, type } from './schemas.ts';
 
@@ -182,13 +182,20 @@ export const replayExporter = endpoint({
   method: 'POST',
   path: '/v1/audit/exporters/{exporter_id}/replay',
   summary: 'Send entries again, from a time on',
-  description: 'Entries keep their ids, so the receiver can tell repeats.',
+  description:
+    'Entries keep their ids, so the receiver can tell repeats. A replay only goes back: a time after the first entry that was not sent is refused. With `skip` the entries before that time that were not sent are left out for good; that needs approval, and they are counted in `skipped` and listed in `losses`.',
   permission: 'exporters:replay',
   rate: 'write',
+  approval: 'siem_change',
   audit: 'exporters:replay',
   effect: 'change',
-  body: object({ from: described('The time of the first entry to send.', timestampText) }),
+  body: object({
+    from: timeInput('The time of the first entry to send.'),
+    skip: Type.Optional(
+      Type.Boolean({ description: 'Leaves out the entries before `from` that were not sent. Default: false.' }),
+    ),
+  }),
   status: 200,
   output: Exporter,
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
 });

@@ -1,11 +1,11 @@
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Credentials } from './schemas.ts';
 import type { ExporterKey, ExporterRow } from './store.ts';
 
 const PURPOSE = 'exporter';
 
 export async function sealCredentials(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'keyring'>,
   key: ExporterKey,
   credentials: Credentials,
 ): Promise<Buffer | null> {
@@ -13,7 +13,7 @@ export async function sealCredentials(
   return kernel.keyring.seal(PURPOSE, sealedFor(key), Buffer.from(JSON.stringify(credentials), 'utf8'));
 }
 
-export async function unsealCredentials(kernel: Kernel, row: ExporterRow): Promise<Credentials> {
+export async function unsealCredentials(kernel: Pick<Kernel, 'keyring'>, row: ExporterRow): Promise<Credentials> {
   if (row.sealed_credentials === null) return {};
   const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_credentials);
   return JSON.parse(bytes.toString('utf8')) as Credentials;

@@ -5,7 +5,7 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { Receiver, SyslogReceiver } from '../../../../test/support/siem-receivers.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { until } from '../../../../test/support/until.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { ExporterRun } from './exporter-run.ts';
 import * as store from './store.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/base/clock.ts';
 import { inBackground } from '../../kernel/fairness/background-share.ts';
-import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { type CheckpointRow, checkpointsOnward, checkpointToWire, findHead } from '../audit/index.ts';
 import { emit } from '../webhooks/index.ts';
@@ -9,6 +9,7 @@ import { type Batch, BatchReader } from './batch-reader.ts';
 import { unsealCredentials } from './credentials.ts';
 import { encoder } from './encoding.ts';
 import type { ExportedEntry } from './exported-entry.ts';
+import type { ExporterKernel } from './links.ts';
 import { RECEIVERS, type ReceiverParts } from './receivers.ts';
 import * as store from './store.ts';
 import { type Encoded, NotDelivered, type Receipt, type Transport } from './transports/transport.ts';
@@ -32,7 +33,7 @@ class LeaseLost extends Error {}
 
 /** Sends what one exporter has not sent yet, batch by batch, until there is nothing left. */
 export class ExporterRun {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock' | 'database' | 'log'>;
   readonly #row: store.ExporterRow;
   readonly #transport: Transport;
   readonly #reader: BatchReader;
@@ -42,7 +43,7 @@ export class ExporterRun {
   #position: number;
 
   private constructor(
-    kernel: Kernel,
+    kernel: ExporterKernel,
     row: store.ExporterRow,
     progress: store.ProgressRow,
     transport: Transport,
@@ -52,13 +53,23 @@ export class ExporterRun {
     this.#row = row;
     this.#progress = progress;
     this.#transport = transport;
-    const encode = encoder(row.format, version, transport.limits.entryBytesMax);
+    const encode = encoder(row.format, version, transport);
     this.#encode = encode;
-    this.#reader = new BatchReader(row.tenant_id, JSON.parse(row.filter), transport.limits, encode);
+    this.#reader = new BatchReader(
+      row.tenant_id,
+      JSON.parse(row.filter),
+      transport.limits,
+      encode,
+      kernel.damagedSegments,
+    );
     this.#position = Math.max(progress.begin_seq - 1, progress.cursor_seq - transport.unconfirmedMax);
   }
 
-  static async open(kernel: Kernel, parts: ReceiverParts, progress: store.ProgressRow): Promise<ExporterRun | null> {
+  static async open(
+    kernel: ExporterKernel,
+    parts: ReceiverParts,
+    progress: store.ProgressRow,
+  ): Promise<ExporterRun | null> {
     const row = await store.findExporter(kernel.database.read, progress);
     if (row === undefined) return null;
     const destination = {
@@ -75,7 +86,7 @@ export class ExporterRun {
     try {
       await this.#sendAll(signal, turnMs);
       await this.#transport.finish();
-      // The receiver has everything up to here, so the next run repeats none of it. Those who wait longest come first.
+      // The receiver has everything up to here, so the next run repeats none of it. Users who wait longest come first.
       const [begin_seq, next_attempt_at] = [this.#position + 1, this.#kernel.clock.now()];
       await this.#update(async () => ({ begin_seq, next_attempt_at, lease_owner: null, lease_until: 0 }));
     } catch (error) {

@@ -1,6 +1,6 @@
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { ExporterRun, LEASE_MS } from './exporter-run.ts';
+import type { ExporterKernel } from './links.ts';
 import type { ReceiverParts } from './receivers.ts';
 import * as store from './store.ts';
 
@@ -13,8 +13,8 @@ const FAILING_AT_ONCE = RUNNING_MAX / 4;
 const FAILING = 'failing';
 
 /** Runs each exporter with entries to send, on one node at a time. */
-export function exporterRunner(kernel: Kernel, parts: ReceiverParts): DueWorker<store.ProgressRow> {
-  const { database, clock, nodeId, log } = kernel;
+export function exporterRunner(kernel: ExporterKernel, parts: ReceiverParts): DueWorker<store.ProgressRow> {
+  const { database, clock, nodeId, log, activity } = kernel;
   return new DueWorker<store.ProgressRow>(
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
@@ -39,6 +39,6 @@ export function exporterRunner(kernel: Kernel, parts: ReceiverParts): DueWorker<
         await run?.run(signal);
       },
     },
-    { atOnce: RUNNING_MAX, log },
+    { atOnce: RUNNING_MAX, log, activity },
   );
 }

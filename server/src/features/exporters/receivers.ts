@@ -1,7 +1,7 @@
+import type { Clock } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
 import type { AddressGuard } from '../../kernel/outbound/address-guard.ts';
 import { type HttpClient, parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
-import type { Clock } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
 import type { Credentials, ExporterType } from './schemas.ts';
 import { Datadog } from './transports/datadog.ts';
 import { Elastic } from './transports/elastic.ts';

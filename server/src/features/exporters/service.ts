@@ -1,15 +1,16 @@
 import { X509Certificate } from 'node:crypto';
-import { timeAt } from '../../kernel/audit/segment.ts';
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idAtTime, idForm, newId } from '../../kernel/platform/ids.ts';
+import { timeAt } from '../../kernel/audit/chain/segment.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idAtTime, idForm, newId } from '../../kernel/base/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { refuseForbidden } from '../../kernel/outbound/configured-url.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { findHead, newestCheckpoint, parseTime, segmentHolding, seqBefore } from '../audit/index.ts';
 import type * as contract from './contract.ts';
 import { readExporter } from './contract.ts';
@@ -32,6 +33,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createExpo
   const key = { tenant_id: ctx.tenantId, exporter_id: newId('exporter', ctx.now) };
   const credentials = body.credentials ?? {};
   refuseUnusable(body.type, body.endpoint, credentials);
+  refuseForbidden(ctx.kernel.outbound, '/body/endpoint', body.endpoint);
   refuseWrongCertificates(body.ca_pem);
   const row: store.ExporterRow = {
     ...key,
@@ -132,7 +134,7 @@ export async function update(ctx: Context, exporterId: string, body: Changes): P
   });
 }
 
-/** Stored credentials go to another host only if whoever changes the endpoint knows them: otherwise an admin could have them sent to a host of theirs. */
+/** Stored credentials go to another host only if anyone who changes the endpoint knows them: otherwise an admin could have them sent to a host of theirs. */
 async function credentialsAfter(ctx: Context, row: store.ExporterRow, body: Changes) {
   const isElsewhere = body.endpoint !== undefined && body.endpoint !== row.endpoint;
   if (isElsewhere && body.credentials === undefined && row.sealed_credentials !== null) {
@@ -140,6 +142,7 @@ async function credentialsAfter(ctx: Context, row: store.ExporterRow, body: Chan
   }
   const credentials = body.credentials ?? (await unsealCredentials(ctx.kernel, row));
   refuseUnusable(row.type, body.endpoint ?? row.endpoint, credentials);
+  if (body.endpoint !== undefined) refuseForbidden(ctx.kernel.outbound, '/body/endpoint', body.endpoint);
   return credentials;
 }
 
@@ -165,17 +168,53 @@ export async function remove(ctx: Context, exporterId: string): Promise<Deleted>
   });
 }
 
-export async function replay(ctx: Context, exporterId: string, { from }: Body<typeof contract.replayExporter>) {
+/** The cursor goes back by a replay and forward by delivery. Moving it over entries that were not sent takes a second person, and is counted. */
+export async function replay(ctx: Context, exporterId: string, body: Body<typeof contract.replayExporter>) {
+  const { from, skip = false } = body;
+  if (skip) ctx.access.requireUnrestricted();
   const known = await existing(ctx, exporterId);
-  const since = idAtTime('audit', parseTime(from, '/body/from'));
+  const time = parseTime(from, '/body/from');
   return ctx.change(async (tx) => {
     const row = await store.lockExporter(tx, known);
-    if (row === undefined) throw notFound('exporter');
-    const seq = await seqBefore(tx, ctx.tenantId, since);
+    const progress = await store.lockProgress(tx, known);
+    if (row === undefined || progress === undefined) throw notFound('exporter');
+    const seq = await seqBefore(tx, ctx.tenantId, idAtTime('audit', time));
     ctx.record.describe({ name: row.name, from, after_seq: seq });
-    await store.reviseProgress(tx, row, { begin_seq: seq + 1, cursor_seq: seq, checkpoint_no: 0 });
+    if (skip) await skipTo(ctx, tx, row, progress, { seq, time, from });
+    else if (seq > progress.cursor_seq) throw invalidField('/body/from', AHEAD);
+    else await store.reviseProgress(tx, row, { begin_seq: seq + 1, cursor_seq: seq, checkpoint_no: 0 });
     return toWire(tx, row, ctx.now);
   });
+}
+
+const AHEAD =
+  'is later than the first entry that was not sent, and a replay only goes back: give an earlier time, or leave entries out for good with "skip": true, which needs approval';
+
+async function skipTo(
+  ctx: Context,
+  tx: Tx,
+  row: store.ExporterRow,
+  { cursor_seq, skipped }: store.ProgressRow,
+  { seq, time, from }: { seq: number; time: number; from: string },
+): Promise<void> {
+  // Otherwise it would also leave out what happens until somebody approves it.
+  if (time > ctx.now) throw invalidField('/body/from', 'must not be in the future');
+  if (seq <= cursor_seq) {
+    throw new CofferError(
+      'VERSION_CONFLICT',
+      'Every entry before this time was sent already, so there is none to skip.',
+    );
+  }
+  const { tenant_id, exporter_id } = row;
+  const count = seq - cursor_seq;
+  ctx.record.describe({ skipped: count });
+  await store.reviseProgress(tx, row, { begin_seq: seq + 1, cursor_seq: seq, skipped: skipped + count });
+  const loss = { from_seq: cursor_seq + 1, to_seq: seq, kind: 'skipped', lost_at: ctx.now } as const;
+  await store.recordLosses(tx, [
+    { tenant_id, exporter_id, ...loss, reason: `skipped on request of ${ctx.principal.id}` },
+  ]);
+  const what = `unsent entries of exporter ${row.name} before ${from}`;
+  await ctx.needsApproval(tx, { basis: basisOn(row), differences: [{ what, before: 'sent', after: 'left out' }] });
 }
 
 export async function test(ctx: Context, parts: ReceiverParts, exporterId: string) {
@@ -187,7 +226,7 @@ export async function test(ctx: Context, parts: ReceiverParts, exporterId: strin
     credentials: await unsealCredentials(ctx.kernel, row),
   };
   const transport = RECEIVERS[row.type].open(parts, destination);
-  const encoded = encoder(row.format, parts.version, transport.limits.entryBytesMax)(testEntry(ctx));
+  const encoded = encoder(row.format, parts.version, transport)(testEntry(ctx));
   const startedAt = performance.now();
   const outcome = await sendTest(
     () => transport.send([encoded], AbortSignal.timeout(TEST_TIMEOUT_MS)),
@@ -245,12 +284,12 @@ async function existing(ctx: Context, exporterId: string): Promise<store.Exporte
   return row;
 }
 
-/** What approvers and the audit log see. Credentials are not part of it. */
 /** Credentials and certificates are not shown, so any other change since makes the approval void. */
 function basisOn({ exporter_id, updated_at }: store.ExporterRow) {
   return { exporter: exporter_id, changed_at: updated_at };
 }
 
+/** What approvers and the audit log see. Credentials are not part of it. */
 function described({ name, type, format, filter, endpoint, enabled, ca_pem }: store.ExporterRow) {
   return {
     name,

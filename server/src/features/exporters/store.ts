@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -87,7 +87,7 @@ export const EXPORTERS = new AuthenticatedTable<'exporters', ExporterRow>('expor
 });
 
 export const CURSOR_KIND = 'exporters';
-/** Older ones are forgotten, since a receiver that refuses everything would fill the disk. */
+/** Older ones are deleted, since a receiver that refuses everything would fill the disk. */
 const LOSSES_MAX = 1000;
 /** Much longer than any wait after a failure, and than a lease. */
 const AHEAD_MAX_MS = DAY_MS;
@@ -157,6 +157,17 @@ export function findProgress(db: Reader, { tenant_id, exporter_id }: ExporterKey
     .selectAll()
     .where('tenant_id', '=', tenant_id)
     .where('exporter_id', '=', exporter_id)
+    .executeTakeFirst();
+}
+
+/** Locked, so that no run moves the cursor meanwhile. */
+export function lockProgress(tx: Tx, { tenant_id, exporter_id }: ExporterKey): Promise<ProgressRow | undefined> {
+  return tx
+    .selectFrom('exporter_progress')
+    .selectAll()
+    .where('tenant_id', '=', tenant_id)
+    .where('exporter_id', '=', exporter_id)
+    .forUpdate()
     .executeTakeFirst();
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -12,7 +12,7 @@ import {
   record,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 export const PROVIDERS = ['github', 'gitlab', 'bitbucket', 'jenkins', 'teamcity', 'custom'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
@@ -33,7 +33,11 @@ const provider = named(
   'The CI system. Known settings of github, gitlab and bitbucket are filled in.',
   oneOf(PROVIDERS),
 );
-const claimValue = Type.Union([Type.String({ maxLength: 512 }), Type.Integer(), Type.Boolean()]);
+const claimValue = Type.Union([
+  Type.String({ maxLength: 512 }),
+  Type.Integer({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+  Type.Boolean(),
+]);
 const claims = record('^[A-Za-z0-9_.:/-]{1,128}$', claimValue, {
   maxProperties: CLAIMS_MAX,
   description: 'Claims that the token must contain, with exactly these values.',
@@ -48,7 +52,14 @@ const fields = {
     exact(512, 'The exact `iss` of the tokens. Default for github and gitlab: that of the provider.'),
   ),
   jwks_url: Type.Optional(nullable(exact(512, 'The URL of the issuer’s keys. Default: that of the provider.'))),
-  audience: Type.Optional(nullable(exact(512, 'The only accepted `aud`. Default: that of this service.'))),
+  audience: Type.Optional(
+    nullable(
+      exact(
+        512,
+        'The only accepted `aud`: that of this service, which is the default, or another that the operator lists in `CV_AUDIENCES`.',
+      ),
+    ),
+  ),
   claims: Type.Optional(claims),
   token_ttl_seconds: Type.Optional(ttl),
   enabled: Type.Optional(Type.Boolean({ description: 'Whether tokens are accepted. Default: true.' })),

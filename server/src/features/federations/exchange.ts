@@ -1,13 +1,13 @@
-import { cleanText } from '../../kernel/audit/entry.ts';
+import { cleanText } from '../../kernel/audit/entry/entry.ts';
+import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import { ANY_ALGORITHM } from '../../kernel/external-identity/algorithms.ts';
 import { type Claims, isName, readToken } from '../../kernel/external-identity/external-jwt.ts';
 import type { KeySets } from '../../kernel/external-identity/key-sets.ts';
 import { ExternalIdentityRefusal, refuse } from '../../kernel/external-identity/refusal.ts';
 import { verifiedByKeySet } from '../../kernel/external-identity/verified-token.ts';
-import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import {
   asLoginDenied,
   attributeTo,
@@ -182,6 +182,8 @@ async function claimsFor(
   if (federation.enabled !== 1) refuse('it is disabled');
   const { issuer, jwks_url, tenant_id } = federation;
   const audience = federation.audience ?? ctx.kernel.addresses.audience;
+  const otherAudience = ctx.kernel.addresses.refusalOfAudience(audience);
+  if (otherAudience !== null) refuse(`the audience of the federation ${otherAudience}`);
   const expected = { issuer, audience, now: ctx.now, maxAgeMs: TOKEN_AGE_MAX_MS };
   const source = { owner: tenant_id, issuer, jwksUrl: jwks_url, ttlMs: KEYS_TTL_MS };
   const claims = await verifiedByKeySet(idToken, ANY_ALGORITHM, expected, source, keySets);

@@ -1,15 +1,16 @@
-import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { nextNumber } from '../../kernel/limits/counters.ts';
+import { refuseForbidden } from '../../kernel/outbound/configured-url.ts';
 import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { nextNumber } from '../../kernel/storage/counters.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   type ConnectionCertificates,
   type ConnectionRow,
@@ -45,7 +46,9 @@ export async function create(
 ): Promise<Federation> {
   ctx.access.requireUnrestricted();
   const connection = await shareableConnection(ctx, id);
+  refuseOtherAudience(ctx, body.audience);
   const rules = rulesOf(body.provider, body);
+  refuseForbiddenKeys(ctx, rules);
   return ctx.change(async (tx) => {
     const current = await lockConnection(tx, ctx.tenantId, connection.connection_no);
     if (current?.client_id !== connection.client_id) throw notFound('connection');
@@ -102,13 +105,19 @@ export async function update(
   if (body.provider !== undefined && body.provider !== known.provider) {
     throw invalidField('/body/provider', 'never changes: delete the federation and create another');
   }
+  refuseOtherAudience(ctx, body.audience);
+  if (typeof body.jwks_url === 'string') {
+    refuseBadUrl('/body/jwks_url', body.jwks_url);
+  }
   return ctx.change(async (tx) => {
     const row = await store.lockFederation(tx, known);
     if (row === undefined) throw notFound('federation');
+    const rules = rulesOf(row.provider, { ...fieldsOf(row), ...body });
+    if (body.issuer !== undefined || body.jwks_url !== undefined) refuseForbiddenKeys(ctx, rules);
     const changed: store.FederationRow = {
       ...row,
       name: body.name ?? row.name,
-      ...rulesOf(row.provider, { ...fieldsOf(row), ...body }),
+      ...rules,
       enabled: Number(body.enabled ?? row.enabled === 1),
       revision: row.revision + 1,
       updated_at: ctx.now,
@@ -170,6 +179,12 @@ async function existing(ctx: Context, { connection_no }: ConnectionRow, id: stri
   return row;
 }
 
+/** The keys are fetched from their own URL, or from the one that the issuer names. */
+function refuseForbiddenKeys({ kernel }: Context, { issuer, jwks_url }: ReturnType<typeof rulesOf>): void {
+  const [field, url] = jwks_url === null ? ['issuer', issuer] : ['jwks_url', jwks_url];
+  refuseForbidden(kernel.outbound, `/body/${field}`, url);
+}
+
 /** Fills in what is known about the provider, and refuses rules that would let in more than they seem to. */
 function rulesOf(name: ProviderName, fields: Fields) {
   const provider = providerNamed(name);
@@ -203,6 +218,11 @@ function fieldsOf(row: store.FederationRow): Fields {
   const isUsual = jwks_url === providerNamed(row.provider).jwksUrl(issuer);
   const claims = JSON.parse(row.claims) as Record<string, string | number | boolean>;
   return { issuer, jwks_url: isUsual ? null : jwks_url, audience, subject_pattern, token_ttl_seconds, claims };
+}
+
+function refuseOtherAudience(ctx: Context, audience: string | null | undefined): void {
+  const refusal = typeof audience === 'string' ? ctx.kernel.addresses.refusalOfAudience(audience) : null;
+  if (refusal !== null) throw invalidField('/body/audience', refusal);
 }
 
 function refuseBadUrl(pointer: string, text: string): void {

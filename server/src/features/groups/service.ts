@@ -1,37 +1,22 @@
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, isId, newId } from '../../kernel/platform/ids.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Ports, Removal } from '../../kernel/platform/wiring.ts';
-import type { Proposal } from '../../kernel/request/approval.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm, isId, newId } from '../../kernel/base/ids.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
+import type { Proposal } from '../../kernel/endpoint/approval.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { accountState, findUserByIdOrEmail, lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
+import type { GroupParts, groupRemoved } from './links.ts';
 import * as store from './store.ts';
-
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Describes, for approvers, what membership in this group grants or takes away; empty if nothing. */
-    rightsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
-    /** Returns a test for the vaults that members of the group have access to, or to anything in them. */
-    vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
-    /** The identity provider that made the group, with a null name if it was deleted; undefined for a group that people made. */
-    provisionerOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<{ name: string | null } | undefined>;
-  }
-  interface Removals {
-    group(tx: Tx, tenantId: string, groupId: string): Promise<void>;
-  }
-}
-
-export type GroupPorts = Pick<Ports, 'rightsOfGroup' | 'vaultsOfGroup' | 'provisionerOfGroup' | 'secondFactorSince'>;
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
   // A name in the form of an id could be mistaken for another group's id wherever both are accepted.
@@ -78,11 +63,11 @@ export async function update(
   ctx: Context,
   idOrName: string,
   body: Body<typeof contract.updateGroup>,
-  ports: GroupPorts,
+  parts: GroupParts,
 ): Promise<Group> {
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
-    await refuseProvisioned(tx, ctx.tenantId, groupId, ports);
+    await refuseProvisioned(tx, ctx.tenantId, groupId, parts);
     await store.updateGroup(tx, ctx.tenantId, groupId, body.description);
     const row = await store.findGroup(tx, ctx.tenantId, groupId);
     if (row === undefined) throw notFound('group');
@@ -96,17 +81,16 @@ export async function update(
 export async function remove(
   ctx: Context,
   idOrName: string,
-  ports: GroupPorts,
-  removed: Removal<'group'>,
+  parts: GroupParts & { groupRemoved: Announcer<typeof groupRemoved> },
 ): Promise<Deleted> {
   ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, idOrName);
     const { group_id: groupId } = row;
     ctx.record.describe({ name: row.name });
-    await refuseProvisioned(tx, ctx.tenantId, groupId, ports);
-    const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
-    await removed(tx, ctx.tenantId, groupId);
+    await refuseProvisioned(tx, ctx.tenantId, groupId, parts);
+    const rights = await parts.rightsOfGroup(tx, ctx.tenantId, groupId);
+    await parts.groupRemoved(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
     if (rights.length > 0) {
@@ -122,14 +106,14 @@ export async function addMember(
   ctx: Context,
   idOrName: string,
   idOrEmail: string,
-  ports: GroupPorts,
+  parts: GroupParts,
 ): Promise<GroupMember> {
   ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
     ctx.record.describe({ user: userId });
-    await refuseProvisioned(tx, ctx.tenantId, groupId, ports, { isJoining: true });
+    await refuseProvisioned(tx, ctx.tenantId, groupId, parts, { isJoining: true });
     const user = await lockUser(tx, ctx.tenantId, userId);
     if (user === undefined) throw notFound('user');
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
@@ -137,12 +121,13 @@ export async function addMember(
     refuseBeyondQuota(ctx, 'groups_per_user', groups.length);
     const { members } = await store.membershipOf(tx, ctx.tenantId, groupId);
     refuseBeyondQuota(ctx, 'members_per_group', members);
-    const basis = await accountState(tx, user, ports);
+    const basis = await accountState(tx, user, parts);
     await unlessExists(store.insertMember(tx, row), 'The user is already a member.');
     await raiseEpoch(tx, ctx.tenantId);
-    const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
+    await parts.refuseCostlyPolicies(tx, ctx.tenantId, userId);
+    const rights = await parts.rightsOfGroup(tx, ctx.tenantId, groupId);
     if (rights.length > 0) {
-      await ctx.access.requireProofToGrant(await ports.vaultsOfGroup(tx, ctx.tenantId, groupId));
+      await ctx.access.requireProofToGrant(await parts.vaultsOfGroup(tx, ctx.tenantId, groupId));
       await ctx.needsApproval(tx, { ...joining(userId, groupId, null, rights), basis });
     }
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
@@ -162,17 +147,17 @@ export async function removeMember(
   ctx: Context,
   idOrName: string,
   idOrEmail: string,
-  ports: GroupPorts,
+  parts: GroupParts,
 ): Promise<Deleted> {
   ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
     ctx.record.describe({ user: userId });
-    await refuseProvisioned(tx, ctx.tenantId, groupId, ports);
+    await refuseProvisioned(tx, ctx.tenantId, groupId, parts);
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
-    const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
+    const rights = await parts.rightsOfGroup(tx, ctx.tenantId, groupId);
     if (rights.length > 0) await ctx.needsApproval(tx, joining(userId, groupId, rights, null));
     return DELETED;
   });
@@ -204,14 +189,14 @@ async function lockedGroup(ctx: Context, tx: Tx, idOrName: string): Promise<stor
 }
 
 /**
- * The groups of an identity provider may give a role, so whoever could change their members by hand could make an admin without approval. Those
+ * The groups of an identity provider may give a role, so anyone who could change their members by hand could make an admin without approval. Those
  * of a provider that was deleted can be emptied and deleted; nobody joins them, because they count again if the provider is added again.
  */
 async function refuseProvisioned(
   tx: Tx,
   tenantId: string,
   groupId: string,
-  { provisionerOfGroup }: GroupPorts,
+  { provisionerOfGroup }: GroupParts,
   { isJoining = false } = {},
 ): Promise<void> {
   const provider = await provisionerOfGroup(tx, tenantId, groupId);

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { WARNING_CODES } from '../../kernel/platform/start-warnings.ts';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
+import { WARNING_CODES } from '../../settings/start-warnings.ts';
 
 const common = {
   noun: 'operations',
@@ -20,7 +20,23 @@ const common = {
   status: 200,
 } as const;
 
-const open = { credentials: 'public', tenant: NONE, permission: NONE, resource: NONE, audit: NONE } as const;
+const open = {
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  audit: NONE,
+  anyHost: true,
+} as const;
+
+const commit = Type.String({
+  description: 'The commit that the release was made from, or `unknown`.',
+  maxLength: 64,
+  examples: ['9fceb02d0ae598e95dc970b74767f19372d61af8', 'unknown'],
+});
+const schemaVersion = Type.Integer({
+  description: 'The newest schema of the database that the release knows.',
+});
 
 export const health = endpoint({
   ...common,
@@ -33,6 +49,8 @@ export const health = endpoint({
   output: object({
     status: oneOf(['ok'], 'The process responds.'),
     release: Type.String({ description: 'The release of this node.' }),
+    commit,
+    schema_version: schemaVersion,
   }),
   raw: NONE,
   errors: [],
@@ -66,12 +84,13 @@ export const metrics = endpoint({
   path: '/metrics',
   summary: 'Metrics in the Prometheus text format',
   description:
-    'Only for the operator tenant, which runs the installation, with any token that permits metrics:read. With several workers, the metrics of all of them.',
-  credentials: ANY_TOKEN,
+    'Only for the operator tenant, which runs the installation, with any token that permits metrics:read, or with the token of `CV_METRICS_TOKEN`, which is also good while the database is away. A metric whose query fails or takes longer than two seconds is left out, and `cv_metrics_missing` names it. With several workers, the metrics of all of them. Also answered while the clock of the node is wrong, which a metric shows.',
+  credentials: [...ANY_TOKEN, 'metrics'],
   tenant: 'operator',
   permission: 'metrics:read',
   resource: 'metrics',
   audit: 'metrics:read',
+  anyClock: true,
   output: NONE,
   raw: 'text/plain; version=0.0.4; charset=utf-8',
   errors: [],
@@ -83,11 +102,15 @@ const Node = named(
   object({
     id: Type.String({ description: 'New with each start.' }),
     release: Type.String({ description: 'The release of the node.' }),
-    schema_version: Type.Integer({ description: 'The newest schema of the database that the release knows.' }),
+    commit,
+    schema_version: schemaVersion,
     region: nullable(Type.String(), 'The region of the node. Null if the installation has no regions.'),
     started_at: described('When the node started.', timestampText),
-    seen_at: described('When the node last reported itself, which it does every five seconds.', timestampText),
-    is_answering: Type.Boolean({ description: 'Whether this node answered the request.' }),
+    seen_at: described('When the node last reported itself, which it does every ten seconds.', timestampText),
+    is_answering: Type.Boolean({
+      description:
+        'True for the one node that wrote this response, which is where the request happened to arrive, and false for all others. It does not say whether a node works: `seen_at` does, and `/health/ready` of the node.',
+    }),
   }),
 );
 

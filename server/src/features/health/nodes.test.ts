@@ -3,16 +3,16 @@ import { after, before, test } from 'node:test';
 import { addPerson, addTenant, ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { runService, spawnService } from '../../../../test/support/process.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, readValue, secretUrl, startNodeBeside } from '../../../../test/support/vaults.ts';
-import { FORGOTTEN_AFTER_MS } from '../../kernel/nodes/node-list.ts';
+import { DELETED_AFTER_MS } from '../../kernel/nodes/node-list.ts';
 import { type LoadedMigration, listMigrations, type Migration, migrate } from '../../kernel/storage/migrate.ts';
 import { PostgresDatabase } from '../../kernel/storage/postgres.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-onBothDatabases('the list of nodes', (kind) => {
+onBothInSuite('the list of nodes', (kind) => {
   let service: Service;
   let databaseUrl: string | undefined;
   before(async () => {
@@ -32,12 +32,15 @@ onBothDatabases('the list of nodes', (kind) => {
     assert.deepEqual(rest, {
       id: kernel.nodeId,
       release: kernel.version,
+      commit: kernel.commit,
       schema_version,
       region: null,
       is_answering: true,
     });
     assert.ok(Date.parse(started_at) <= Date.parse(seen_at));
-    assert.equal((await ok(service.call('GET', '/health', { token: null }))).release, kernel.version);
+    const health = await ok(service.call('GET', '/health', { token: null }));
+    assert.deepEqual(health, { status: 'ok', release: kernel.version, commit: kernel.commit, schema_version });
+    assert.match(kernel.commit, /^(?:[0-9a-f]{40}|unknown)$/);
   });
 
   test('is for the operator alone', async () => {
@@ -75,6 +78,8 @@ onBothDatabases('the list of nodes', (kind) => {
         node_id: 'node_killed',
         release: '0.1.0',
         schema_version: 1,
+        // As of a release that does not say it.
+        commit_id: null,
         region: null,
       };
       const times = { started_at: service.clock.now(), seen_at: service.clock.now() };
@@ -84,17 +89,19 @@ onBothDatabases('the list of nodes', (kind) => {
           .values({ ...killed, ...times })
           .execute(),
       );
-      assert.equal((await nodes()).length, 2);
-      service.clock.advance(FORGOTTEN_AFTER_MS + 1);
+      const listed = (await ok(service.call('GET', '/admin/nodes'))).nodes as Record<string, unknown>[];
+      assert.deepEqual(listed.map(({ is_answering }) => is_answering).toSorted(), [false, true]);
+      assert.equal(listed.find(({ id }) => id === 'node_killed')?.['commit'], 'unknown');
+      service.clock.advance(DELETED_AFTER_MS + 1);
       await until('the other has reported itself again', async () => (await nodes()).length === 1);
-      await list.deleteUnseen((service.clock.now() - FORGOTTEN_AFTER_MS) as Cutoff);
+      await list.deleteUnseen((service.clock.now() - DELETED_AFTER_MS) as Cutoff);
       const rows = await database.read.selectFrom('nodes').select('node_id').execute();
       assert.deepEqual(rows, [{ node_id: service.app.kernel.nodeId }]);
     });
   }
 });
 
-onBothDatabases('a newer release that changes the schema', (kind) => {
+onBothInSuite('a newer release that changes the schema', (kind) => {
   if (kind === 'sqlite') return;
 
   async function nextSchema(isAdditive: boolean): Promise<Migration[]> {

@@ -1,11 +1,9 @@
-import type { Feature } from '../../kernel/platform/feature.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { mailWorker } from './outbox.ts';
-
+export { countMail, mailboxOf, STRANGER_MAILS_PER_DAY_MAX } from './limits.ts';
 export { isMailAddress, type Message } from './message.ts';
 export {
   approvalNotice,
   breakGlassNotice,
+  evictionNotice,
   expiryNotice,
   invitationNotice,
   linkNotice,
@@ -16,17 +14,3 @@ export {
   recoveryCodeNotice,
 } from './notices.ts';
 export { canMail, type PreparedMail, prepareMail, queueMail } from './outbox.ts';
-
-/** Sends what other features write to the outbox. */
-export function mailFeature(kernel: Kernel): Feature {
-  let worker: ReturnType<typeof mailWorker> = null;
-  return {
-    name: 'mail',
-    endpoints: [],
-    started: () => {
-      worker = mailWorker(kernel);
-      worker?.start();
-    },
-    settled: async () => worker?.stop(),
-  };
-}

@@ -61,6 +61,15 @@ onBothDatabases('mail', (database) => {
     assert.ok(mail?.source.includes(`<${row.mail_id}@service.example>`));
   });
 
+  test('an address with letters beyond ASCII is sent as it is, to a server that says it takes them', async () => {
+    const to = 'jörg.müller@example.com';
+    await queue(service, to);
+    await sent(to);
+    await isEmpty();
+    const [mail] = receivedBy(to);
+    assert.match(Buffer.from(mail?.source ?? '').toString('utf8'), /^To: <?jörg\.müller@example\.com>?\r?$/m);
+  });
+
   test('a recipient that the server refuses for good is given up, and nothing about it is logged', async () => {
     server.behaviour = 'refuse-recipient';
     const before = server.tries;

@@ -31,7 +31,7 @@ test('no character that ends or divides a header passes anywhere in an address',
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 2 }), place, (added, at) => {
       const address = `${'ann@example.com'.slice(0, at)}${added}${'ann@example.com'.slice(at)}`;
-      if (isMailAddress(address)) assert.doesNotMatch(address, /[^!-~]|[,;:<>()[\]"\\]/);
+      if (isMailAddress(address)) assert.doesNotMatch(address, /[\p{C}\p{Z}]|[,;:<>()[\]"\\]|@.*[^!-~]/u);
     }),
     { numRuns: 200 },
   );

@@ -1,3 +1,5 @@
+import { EMAIL_PATTERN } from '../../kernel/wire/wire.ts';
+
 /** A mail to one person. A paragraph is text, or something to copy, such as a token, on lines of its own. */
 export interface Message {
   to: string;
@@ -5,8 +7,8 @@ export interface Message {
   paragraphs: readonly (string | { readonly copy: string })[];
 }
 
-/** Everything that a header is made of. Anything but printable ASCII could end the header, or add a recipient. */
-const ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,188}[A-Za-z0-9])?$/;
+/** Everything that a header is made of. Other characters could end the header, or add a recipient. */
+const ADDRESS = new RegExp(EMAIL_PATTERN);
 const SUBJECT = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 
 /** Refuses a message whose headers could hold more than they should. */

@@ -1,5 +1,5 @@
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
+import type { MailKernel } from './links.ts';
 import type { Message } from './message.ts';
 import { isMailAddress } from './message.ts';
 import { canMail, mailSealer, type PreparedMail } from './outbox.ts';
@@ -22,7 +22,7 @@ export const RECIPIENTS_MAX = 50;
 export type Notices = (messages: readonly Message[]) => PreparedMail[];
 
 /** Null unless the tenant has mail sent on this occasion. Call it before the transaction, because it may create a key. */
-export async function noticesOf(kernel: Kernel, tenantId: string, occasion: Occasion): Promise<Notices | null> {
+export async function noticesOf(kernel: MailKernel, tenantId: string, occasion: Occasion): Promise<Notices | null> {
   if (!canMail(kernel.config)) return null;
   const tenant = await findTenant(kernel.database.read, tenantId);
   if (!occasionsOf(tenant?.mail_notices ?? null).includes(occasion)) return null;
@@ -110,6 +110,17 @@ export function breakGlassNotice(to: string, who: string, method: string): Messa
     paragraphs: [
       `The break-glass owner ${who} signed in with a ${method}, without your identity provider.`,
       'If nobody of you expected that, end the sessions of the account; the audit log has it as break_glass:sign_in.',
+    ],
+  };
+}
+
+export function evictionNotice(to: string, who: string, operation: string, resource: string): Message {
+  return {
+    to,
+    subject: 'An owner took rights away in Coffer without approval',
+    paragraphs: [
+      `The owner ${who} carried out ${operation} on ${resource} at once. Owners can do so to stop an identity provider, or an account that one made.`,
+      'If nobody of you expected that, end the sessions of the owner; the audit log has it as break_glass:evict.',
     ],
   };
 }

@@ -1,16 +1,18 @@
 import { randomInt } from 'node:crypto';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { Config } from '../../kernel/platform/config.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { perKernel } from '../../kernel/platform/wiring.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import type { Config } from '../../settings/config.ts';
+import { countMail } from './limits.ts';
+import type { MailKernel } from './links.ts';
 import { type Message, requireSafeHeaders } from './message.ts';
 import * as store from './store.ts';
 import { MailFailure, type MailTransport, mailTransport } from './transport.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     mail: 'mail';
   }
@@ -47,7 +49,7 @@ export type PreparedMail = store.MailRow;
  * one with `isSent: false` does the same work and is discarded.
  */
 export async function prepareMail(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'clock' | 'keyring'>,
   tenantId: string,
   kind: store.MailKind,
   message: Message,
@@ -58,7 +60,7 @@ export async function prepareMail(
 
 /** For mail whose content is known only inside a transaction. Call it before that transaction. */
 export async function mailSealer(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'clock' | 'keyring'>,
   tenantId: string,
 ): Promise<(kind: store.MailKind, message: Message, isSent?: boolean) => PreparedMail> {
   const key = await kernel.keyring.sealingKey(tenantId, PURPOSE);
@@ -82,7 +84,10 @@ function sealedFor({ tenant_id, mail_id }: Pick<store.MailRow, 'tenant_id' | 'ma
   return { tenantId: tenant_id, table: 'outgoing_mail', row: mail_id };
 }
 
-async function opened(kernel: Kernel, row: store.MailRow): Promise<{ message: Message; isSent: boolean }> {
+async function opened(
+  kernel: Pick<Kernel, 'keyring'>,
+  row: store.MailRow,
+): Promise<{ message: Message; isSent: boolean }> {
   const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_message);
   return JSON.parse(bytes.toString('utf8')) as { message: Message; isSent: boolean };
 }
@@ -93,18 +98,20 @@ export function nextAttemptAt(attempts: number, now: number, random: number): nu
   return waitMs === undefined ? null : now + Math.round(waitMs * (1 + JITTER * random));
 }
 
-const counted = perKernel(({ metrics }) =>
-  metrics.counter('cv_mail_attempts_total', 'Attempts to send a mail on this node: sent, to be retried, or given up.', [
-    'outcome',
-  ]),
-);
+function attemptsIn(metrics: Metrics) {
+  return metrics.counter(
+    'cv_mail_attempts_total',
+    'Attempts to send a mail on this node: sent, to be retried, or given up.',
+    ['outcome'],
+  );
+}
 
 /** Sends the mail that waits, on any node; null if this installation sends none. */
-export function mailWorker(kernel: Kernel): DueWorker<store.MailRow> | null {
-  const { database, clock, log, config } = kernel;
+export function mailWorker(kernel: MailKernel & Pick<Kernel, 'activity'>): DueWorker<store.MailRow> | null {
+  const { database, clock, log, config, activity } = kernel;
   if (config.mail.kind === 'off') return null;
   // The metric exists from the start, so that an alert can be built on it before the first mail.
-  counted(kernel);
+  attemptsIn(kernel.metrics);
   const transport = currentTransport(kernel);
   return new DueWorker<store.MailRow>(
     {
@@ -121,12 +128,12 @@ export function mailWorker(kernel: Kernel): DueWorker<store.MailRow> | null {
       },
       work: (row, signal) => sendOne(kernel, transport(), row, signal),
     },
-    { atOnce: AT_ONCE, log },
+    { atOnce: AT_ONCE, log, activity },
   );
 }
 
 /** Another one from the moment that the mail server's URL was loaded again. */
-function currentTransport({ config, log }: Kernel): () => MailTransport {
+function currentTransport({ config, log }: Pick<Kernel, 'config' | 'log'>): () => MailTransport {
   const onFile = (file: string) => log.info({ file }, 'CV_SMTP_URL is not set, so a mail was written to a file');
   const open = ({ mail }: Kernel['config']) => {
     if (mail.kind === 'off') throw new Error('mail is turned on or off by a restart only');
@@ -140,16 +147,18 @@ function currentTransport({ config, log }: Kernel): () => MailTransport {
 }
 
 async function sendOne(
-  kernel: Kernel,
+  kernel: MailKernel,
   transport: MailTransport,
   row: store.MailRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const failure = await attempt(kernel, transport, row, signal);
+  const { message, isSent } = await opened(kernel, row);
+  if (!isSent || (await isTooMuch(kernel, row, message))) return forget(kernel, row);
+  const failure = await attempt(transport, row, message, signal);
   const now = kernel.clock.now();
   const attempts = row.attempts + 1;
   const next = failure === null || failure.isFinal ? null : nextAttemptAt(attempts, now, randomInt(2 ** 32) / 2 ** 32);
-  counted(kernel).inc({ outcome: failure === null ? 'sent' : next === null ? 'given_up' : 'retry' });
+  attemptsIn(kernel.metrics).inc({ outcome: failure === null ? 'sent' : next === null ? 'given_up' : 'retry' });
   if (failure !== null) {
     const where = { mail: row.mail_id, kind: row.kind, attempts, reason: failure.message };
     kernel.log.warn(where, next === null ? 'a mail was given up' : 'a mail was not sent; it is tried again');
@@ -168,14 +177,28 @@ async function sendOne(
   );
 }
 
+/** Sign-ups and invitations were counted by the request that caused them, whose response depends on it. */
+async function isTooMuch(kernel: MailKernel, row: store.MailRow, { to }: Message): Promise<boolean> {
+  if (row.kind === 'signup' || row.kind === 'invitation' || row.attempts > 0) return false;
+  const tooMuch = await countMail(kernel, { tenantId: row.tenant_id, kind: row.kind, to });
+  if (tooMuch === null) return false;
+  kernel.log.warn(
+    { mail: row.mail_id, kind: row.kind, tenant: row.tenant_id, limit: tooMuch },
+    'a mail was not sent, because there were too many; the audit log has what it was about',
+  );
+  return true;
+}
+
+function forget(kernel: Pick<Kernel, 'database'>, row: store.MailRow): Promise<void> {
+  return kernel.database.forTenant(row.tenant_id).transaction((tx) => store.deleteTaken(tx, row));
+}
+
 async function attempt(
-  kernel: Kernel,
   transport: MailTransport,
   row: store.MailRow,
+  message: Message,
   signal: AbortSignal,
 ): Promise<MailFailure | null> {
-  const { message, isSent } = await opened(kernel, row);
-  if (!isSent) return null;
   try {
     await transport.send(row.mail_id, message, signal);
     return null;

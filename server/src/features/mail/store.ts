@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 

@@ -1,9 +1,10 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport, type SentMessageInfo, type Transporter } from 'nodemailer';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import { isOnThisMachine } from '../../kernel/platform/host-name.ts';
-import type { MailConfig } from '../../kernel/platform/saas-config.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import { isOnThisMachine } from '../../kernel/base/host-name.ts';
+import type { MailConfig } from '../../settings/saas-config.ts';
+import type { MailSender } from '../../settings/saas-settings.ts';
 import { htmlOf, type Message, requireSafeHeaders, textOf } from './message.ts';
 
 const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
@@ -37,14 +38,14 @@ export function mailTransport(
 /** A message never names a file or a URL to read. */
 const NO_OTHER_SOURCES = { disableFileAccess: true, disableUrlAccess: true } as const;
 
-function envelopeOf(from: string, id: string, message: Message) {
+function envelopeOf(from: MailSender, id: string, message: Message) {
   requireSafeHeaders(message);
-  const domain = from.slice(from.lastIndexOf('@') + 1);
+  const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
   return {
     ...NO_OTHER_SOURCES,
-    from: { name: 'Coffer', address: from },
+    from: { name: from.name, address: from.address },
     to: { name: '', address: message.to },
-    envelope: { from, to: [message.to] },
+    envelope: { from: from.address, to: [message.to] },
     messageId: `<${id}@${domain}>`,
     subject: message.subject,
     text: textOf(message),
@@ -55,7 +56,7 @@ function envelopeOf(from: string, id: string, message: Message) {
 
 class SmtpTransport implements MailTransport {
   readonly #transporter: Transporter<SentMessageInfo>;
-  readonly #from: string;
+  readonly #from: MailSender;
 
   constructor({ server, from }: Extract<MailConfig, { kind: 'smtp' }>) {
     this.#from = from;
@@ -106,7 +107,7 @@ const FILE_MODE = 0o600;
 /** For development: each mail is a file that the developer opens. */
 class FileTransport implements MailTransport {
   readonly #folder: string;
-  readonly #from: string;
+  readonly #from: MailSender;
   readonly #onFile: (file: string) => void;
   readonly #transporter = createTransport({ ...NO_OTHER_SOURCES, streamTransport: true, buffer: true });
 

@@ -14,10 +14,10 @@ import {
   type Tenant,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('asking for trust in a new second factor', (database) => {
+onBothInSuite('asking for trust in a new second factor', (database) => {
   let service: Service;
 
   before(async () => {

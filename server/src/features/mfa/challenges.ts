@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { insertAnswered } from './challenge-store.ts';
 
@@ -28,7 +28,7 @@ export interface Occasion {
 }
 
 /** Makes the key before somebody who is unknown asks for the first challenge: no anonymous request makes keys. */
-export async function prepareChallenges({ keyring }: Kernel, { tenantId }: Occasion): Promise<void> {
+export async function prepareChallenges({ keyring }: Pick<Kernel, 'keyring'>, { tenantId }: Occasion): Promise<void> {
   await keyring.macKey(tenantId, PURPOSE);
 }
 
@@ -36,7 +36,10 @@ export async function prepareChallenges({ keyring }: Kernel, { tenantId }: Occas
  * A challenge has its end and a MAC over what it is for, by a key that all nodes share: any node accepts it, nobody who is unknown makes the service
  * store anything, and nobody who can write to the database can make one. What is stored is that it was answered.
  */
-export async function issueChallenge({ keyring, clock }: Kernel, occasion: Occasion): Promise<Buffer> {
+export async function issueChallenge(
+  { keyring, clock }: Pick<Kernel, 'clock' | 'keyring'>,
+  occasion: Occasion,
+): Promise<Buffer> {
   const key = await keyring.macKey(occasion.tenantId, PURPOSE);
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt32BE(key.version, 0);
@@ -46,7 +49,11 @@ export async function issueChallenge({ keyring, clock }: Kernel, occasion: Occas
 }
 
 /** Whether the challenge was issued for this occasion and has not ended. `spendChallenge` then makes sure that it is answered once. */
-export async function isChallengeFor({ keyring, clock }: Kernel, occasion: Occasion, text: string): Promise<boolean> {
+export async function isChallengeFor(
+  { keyring, clock }: Pick<Kernel, 'clock' | 'keyring'>,
+  occasion: Occasion,
+  text: string,
+): Promise<boolean> {
   if (!FORM.test(text)) return false;
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.toString('base64url') !== text || bytes.length !== HEAD_BYTES + MAC_BYTES) return false;

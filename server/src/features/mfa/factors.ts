@@ -1,4 +1,4 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
 import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/request/second-factor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { SecondFactorOfUser } from '../users/index.ts';

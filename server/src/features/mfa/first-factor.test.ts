@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SoftwarePasskey } from '../../../../test/support/authenticator.ts';
+import { SAME_ORIGIN, withSession } from '../../../../test/support/console-requests.ts';
 import { fromElsewhere, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { enrolmentOptions, firstPasskey, fortressAdmin, originOf, signIn } from '../../../../test/support/passkeys.ts';
 import {
@@ -13,14 +14,14 @@ import {
   type Person,
   refused,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { codeOf } from '../../../../test/support/totp.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothDatabases('a factor that counts as shown by adding it', (database) => {
+onBothInSuite('a factor that counts as shown by adding it', (database) => {
   let service: Service;
 
   before(async () => {
@@ -247,8 +248,7 @@ onBothDatabases('a factor that counts as shown by adding it', (database) => {
       fetch(`${service.url}/console/api${path}`, {
         method,
         headers: {
-          'sec-fetch-site': 'same-origin',
-          ...(cookie !== '' && { cookie }),
+          ...(cookie === '' ? SAME_ORIGIN : withSession(cookie)),
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),

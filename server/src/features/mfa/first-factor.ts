@@ -1,8 +1,8 @@
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { UserRow } from '../users/index.ts';
 import { type Factors, hasAny, type ShownFactor } from './factors.ts';
+import type { MfaParts } from './links.ts';
 import type { ContinuedSession } from './schemas.ts';
 
 /** Stores the new session in the transaction of a change. The caller has locked the person's row. */
@@ -12,24 +12,17 @@ export type Continue = (
   show: (user: UserRow) => Promise<ShownFactor>,
 ) => Promise<ContinuedSession>;
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Lets the session of the caller continue under a new id, in which a second factor was shown. Call it before the transaction. */
-    continueSession(ctx: Context): Promise<Continue>;
-  }
-}
-
 /** Null if the person wants no new session, or has none that could continue. */
 export async function continuation(
   ctx: Context,
   isWanted: boolean | undefined,
-  { continueSession }: Pick<Ports, 'continueSession'>,
+  { continueSession }: Pick<MfaParts, 'continueSession'>,
 ): Promise<Continue | null> {
   return isWanted === true && ctx.principal.credential === 'session' ? continueSession(ctx) : null;
 }
 
 /**
- * Whoever adds their first factor has it at hand, so it can count as shown. Whoever had one before has just shown that: the new one neither prolongs
+ * Anyone who adds their first factor has it at hand, so it can count as shown. Anyone who had one before has just shown that: the new one neither prolongs
  * nor replaces this proof, which may open fortress secrets.
  */
 export async function shownByAdding(

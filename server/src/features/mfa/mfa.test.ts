@@ -11,12 +11,12 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothDatabases('a second factor', (database) => {
+onBothInSuite('a second factor', (database) => {
   let service: Service;
 
   before(async () => {

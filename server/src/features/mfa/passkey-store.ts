@@ -75,7 +75,7 @@ export async function findPasskey(db: Reader, tenantId: string, passkeyId: strin
   return PASSKEYS.checked(db, await query.executeTakeFirst());
 }
 
-/** In any tenant: whoever signs in says only which credential they have. */
+/** In any tenant: anyone who signs in says only which credential they have. */
 export async function findByCredential(db: Reader, credentialId: Uint8Array): Promise<PasskeyRow | undefined> {
   const query = db.selectFrom('user_passkeys').selectAll().where('credential_hash', '=', credentialHash(credentialId));
   return PASSKEYS.checked(db, await query.executeTakeFirst());

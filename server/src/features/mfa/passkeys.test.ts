@@ -22,11 +22,11 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
-import { DAY_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('passkeys', (database) => {
+onBothInSuite('passkeys', (database) => {
   let service: Service;
 
   before(async () => {
@@ -85,11 +85,10 @@ onBothDatabases('passkeys', (database) => {
     });
 
     test('is refused to a session that another session confirmed, which proves nothing new', async () => {
-      const stolen = await logIn(service, await addPerson(service));
-      service.clock.advance(16 * MINUTE_MS);
       const device = await startDevice(service);
       const body = { user_code: device.user_code };
-      await ok(service.call('POST', '/auth/device/approve', { token: stolen, body }));
+      const approver = await logIn(service, await addPerson(service));
+      await ok(service.call('POST', '/auth/device/approve', { token: approver, body }));
       const { token } = await ok(poll(service, device));
       await refused(service.call('POST', '/auth/mfa/passkeys/options', { token }), 403, 'MFA_REQUIRED');
     });
@@ -226,7 +225,7 @@ onBothDatabases('passkeys', (database) => {
       const { person } = await withAdmins();
       const first = await firstPasskey(service, person);
       const second = await enrolPasskey(service, await signIn(service, first.passkey));
-      // Whoever added a factor today must not remove the person's own with it.
+      // Anyone who added a factor today must not remove the person's own with it.
       await ok(remove(await signIn(service, second.passkey), first.id), 202);
       service.clock.advance(DAY_MS);
       // A token shows no factor.

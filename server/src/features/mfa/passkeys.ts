@@ -1,12 +1,12 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
-import { DELETED, type Deleted } from '../../kernel/request/wire.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import { DELETED, type Deleted } from '../../kernel/wire/wire.ts';
 import { lockUser } from '../users/index.ts';
 import { CHALLENGE_TTL_MS, issueChallenge, type Occasion, spendChallenge } from './challenges.ts';
 import type * as contract from './contract.ts';

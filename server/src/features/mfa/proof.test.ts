@@ -15,17 +15,17 @@ import {
   tryLogIn,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp, codeOf } from '../../../../test/support/totp.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { insertIdentity } from '../sign-on/index.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 const PASSWORD = 'a password of the only owner';
 
-onBothDatabases('who holds a stolen session or token', (database) => {
+onBothInSuite('who holds a stolen session or token', (database) => {
   let service: Service;
 
   before(async () => {

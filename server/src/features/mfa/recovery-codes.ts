@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/request/second-factor.ts';
 import { lockUser } from '../users/index.ts';

@@ -1,10 +1,10 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { UserRow } from '../users/index.ts';
 import { confirmed, deleteFactorsOf, type Factors, hasAny, trustTimes } from './factors.ts';
+import type { MfaParts } from './links.ts';
 import { lockPasskeysOf } from './passkey-store.ts';
 import { lockTotp } from './store.ts';
 
@@ -15,16 +15,30 @@ export async function lockFactors(tx: Tx, tenantId: string, userId: string): Pro
 }
 
 /**
- * Whoever stole a session must not add or remove a factor with it, nor set a first password: the person shows the factor they have, or has just signed in if they have none.
+ * Anyone who stole a session must not add or remove a factor with it, nor set a first password: the person shows the factor they have, or has just signed in if they have none.
  */
 export function requireFresh(ctx: Context, isEnrolled: boolean, what: string): void {
-  if (isEnrolled ? ctx.access.isMfaFresh : ctx.access.isSignInFresh) return;
+  if (!isFresh(ctx, isEnrolled)) throw proofMissing(isEnrolled, what, 'within the last 15 minutes');
+}
+
+/** For what a fresh session is not proof enough: the person shows their factor, or signs in without one, after it began. */
+export function requireShownSince(ctx: Context, isEnrolled: boolean, since: number, what: string): void {
+  const shownAt = isEnrolled ? ctx.principal.mfaAt : ctx.principal.signedInAt;
+  if (shownAt === null || shownAt < since) throw proofMissing(isEnrolled, what, 'after that');
+}
+
+function proofMissing(isEnrolled: boolean, what: string, when: string): CofferError {
   const how = isEnrolled
-    ? 'a second factor shown within the last 15 minutes: send one with POST /auth/step-up and use the new session'
-    : 'a sign-in within the last 15 minutes: log in again and use that session';
-  // Whoever has no factor cannot show one: a page asks them to sign in again instead.
+    ? `a second factor shown ${when}: send one with POST /auth/step-up and use the new session`
+    : `a sign-in ${when}: log in again and use that session`;
+  // A person without a factor cannot show one: a page asks them to sign in again instead.
   const details = isEnrolled ? {} : { details: { sign_in: true } };
-  throw new CofferError('MFA_REQUIRED', `${what} requires ${how}.`, details);
+  return new CofferError('MFA_REQUIRED', `${what} requires ${how}.`, details);
+}
+
+/** Whether the caller has just shown a second factor or, without one, signed in: with that sign-in they could enrol one at once. */
+export function isFresh({ access }: Context, isEnrolled: boolean): boolean {
+  return isEnrolled ? access.isMfaFresh : access.isSignInFresh;
 }
 
 /**
@@ -39,7 +53,7 @@ export function isFirstStart(
   return principal.credential === 'pat' && role === 'owner' && password_hash === '' && !hasIdentity && !isEnrolled;
 }
 
-/** For whoever adds an authenticator app. The caller has locked the person's row and their factors. */
+/** For anyone who adds an authenticator app. The caller has locked the person's row and their factors. */
 export async function requireFreshToAdd(
   ctx: Context,
   tx: Tx,
@@ -55,7 +69,7 @@ export async function requireFreshToAdd(
 }
 
 /**
- * A passkey is a way in, which an authenticator app is not. Whoever removes their last one keeps another: a password, or a provider that signs them
+ * A passkey is a way in, which an authenticator app is not. Anyone who removes their last one keeps another: a password, or a provider that signs them
  * in. The caller has locked the person's row.
  */
 export async function requireWayIn(
@@ -71,7 +85,7 @@ export async function requireWayIn(
     'You could not sign in any more: set a password with POST /auth/password, add another passkey or link your account with a provider first.',
   );
 }
-export type MfaPorts = Pick<Ports, 'signOnLinks' | 'hasSignOnIdentity' | 'continueSession'>;
+export type MfaPorts = Pick<MfaParts, 'signOnLinks' | 'hasSignOnIdentity' | 'continueSession'>;
 
 interface Removed {
   what: string;
@@ -79,14 +93,14 @@ interface Removed {
   key: string;
 }
 
-/** Nobody removes a factor of their own without showing one, whoever could approve it: an only owner would need nobody. A recovery code counts. */
+/** Nobody removes a factor of their own without showing one, even with an approval: an only owner would need nobody. A recovery code counts. */
 export function requireProofToRemove(ctx: Context): void {
   requireFresh(ctx, true, 'Removing a second factor of yours');
 }
 
 /**
  * The last step of the removal of a factor by the person who has it. They do it alone if a factor stays that has been theirs for a day: otherwise
- * whoever got hold of a session could add a factor of their own and then remove the person's.
+ * anyone who got hold of a session could add a factor of their own and then remove the person's.
  */
 export async function approveRemoval(
   ctx: Context,

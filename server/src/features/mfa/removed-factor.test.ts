@@ -20,14 +20,14 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
-import { DAY_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothDatabases('a second factor that was removed', (database) => {
+onBothInSuite('a second factor that was removed', (database) => {
   let service: Service;
 
   before(async () => {

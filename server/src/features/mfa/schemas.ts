@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     passkey: 'passkeys';
   }
@@ -69,7 +69,13 @@ export const PasskeyRegistration = named(
         attestationObject: base64url(ATTESTATION_CHARS_MAX, 'The new public key, in CBOR.', 'oA'),
         authenticatorData: Type.Optional(base64url(ATTESTATION_CHARS_MAX, 'Part of the attestation object. Not used.')),
         transports: Type.Optional(Type.Array(transport, { maxItems: TRANSPORTS_MAX, description: 'Its transports.' })),
-        publicKeyAlgorithm: Type.Optional(Type.Integer({ description: 'Part of the attestation object. Not used.' })),
+        publicKeyAlgorithm: Type.Optional(
+          Type.Integer({
+            minimum: -(2 ** 31),
+            maximum: 2 ** 31 - 1,
+            description: 'Part of the attestation object. Not used.',
+          }),
+        ),
         publicKey: Type.Optional(base64url(PUBLIC_KEY_CHARS_MAX, 'Part of the attestation object. Not used.')),
       }),
     ),
@@ -173,6 +179,7 @@ export const ContinuedSession = named(
     token_id: id('token'),
     expires_at: timestampText,
     user_id: id('user'),
+    tenant_id: id('tenant'),
     mfa_at: timestampText,
   }),
 );

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import * as OTPAuth from 'otpauth';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Difference } from '../../kernel/request/approval.ts';
+import type { Difference } from '../../kernel/endpoint/approval.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/request/second-factor.ts';
-import { DELETED, type Deleted } from '../../kernel/request/wire.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { DELETED, type Deleted } from '../../kernel/wire/wire.ts';
 import { lockChangeable, lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import {
@@ -85,7 +85,12 @@ export async function enrol(ctx: Context, ports: MfaPorts) {
   });
 }
 
-export function sealSecret(kernel: Kernel, tenantId: string, userId: string, secret: Uint8Array): Promise<Buffer> {
+export function sealSecret(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenantId: string,
+  userId: string,
+  secret: Uint8Array,
+): Promise<Buffer> {
   return kernel.keyring.seal(PURPOSE, { tenantId, ...place(userId) }, secret);
 }
 
@@ -147,7 +152,7 @@ export async function reset(ctx: Context, userId: string, ports: MfaPorts): Prom
     if (row === undefined && !hasAny(factors)) throw notFound('second factor');
     if (userId === ctx.principal.id) {
       if (hasAny(factors)) requireProofToRemove(ctx);
-      // Whoever resets somebody else can invite them as well.
+      // Anyone who resets somebody else can invite them as well.
       await requireWayIn(tx, user, { totp: null, passkeys: [] }, ports);
     }
     await deleteFactorsOf(tx, ctx.tenantId, userId);
@@ -263,7 +268,7 @@ export interface SecondFactor {
 
 /** Loads the factors and verifies the code before the transaction; `spend` then consumes it. */
 export async function secondFactor(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'clock' | 'database' | 'keyring'>,
   tenantId: string,
   userId: string,
   otp: string | undefined,
@@ -287,7 +292,12 @@ export async function secondFactor(
 }
 
 /** The time step this code belongs to, or null. */
-async function matchingStep(kernel: Kernel, row: store.TotpRow, otp: string, now: number): Promise<number | null> {
+async function matchingStep(
+  kernel: Pick<Kernel, 'keyring'>,
+  row: store.TotpRow,
+  otp: string,
+  now: number,
+): Promise<number | null> {
   const at = { tenantId: row.tenant_id, ...place(row.user_id) };
   const bytes = await kernel.keyring.unseal(PURPOSE, at, row.sealed_secret);
   const secret = new OTPAuth.Secret({ buffer: new Uint8Array(bytes).buffer });

@@ -1,10 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { VerifiedAuthenticationResponse, VerifiedRegistrationResponse } from '@simplewebauthn/server';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { isChallengeFor, type Occasion, spendChallenge } from './challenges.ts';
+import type { MfaKernel } from './links.ts';
 import { lockPasskey, type PasskeyRow, updatePasskey } from './passkey-store.ts';
 import type { PasskeyAssertion, PasskeyRegistration } from './schemas.ts';
 
@@ -61,7 +62,7 @@ export interface NewPasskey {
 
 /** WebAuthn, section 7.1: registering a new credential. */
 export async function verifyRegistration(
-  kernel: Kernel,
+  kernel: MfaKernel,
   occasion: Occasion,
   response: PasskeyRegistration,
 ): Promise<NewPasskey> {
@@ -93,7 +94,7 @@ export async function verifyRegistration(
 }
 
 /**
- * No attestation was requested, so an authenticator sends none, or signs with the new key itself. Whoever sends certificates made the response by
+ * No attestation was requested, so an authenticator sends none, or signs with the new key itself. Anyone who sends certificates made the response by
  * hand, and checking those would make the service fetch addresses of the sender's choice.
  */
 async function refuseCertificates({ response }: PasskeyRegistration): Promise<void> {
@@ -115,7 +116,7 @@ export interface VerifiedAssertion {
 
 /** WebAuthn, section 7.2: verifying an assertion. Without a passkey it does the same work and refuses. */
 export async function verifyAssertion(
-  kernel: Kernel,
+  kernel: MfaKernel,
   occasion: Occasion,
   response: PasskeyAssertion,
   passkey: PasskeyRow | undefined,
@@ -161,7 +162,11 @@ export async function spendAssertion(tx: Tx, verified: VerifiedAssertion, now: n
 }
 
 /** The challenge in the response, if it was issued for this occasion. */
-async function checkedChallenge(kernel: Kernel, occasion: Occasion, clientDataJSON: string): Promise<string> {
+async function checkedChallenge(
+  kernel: Pick<Kernel, 'clock' | 'keyring'>,
+  occasion: Occasion,
+  clientDataJSON: string,
+): Promise<string> {
   const { challenge, crossOrigin, topOrigin } = clientDataOf(clientDataJSON);
   if (typeof challenge !== 'string' || !(await isChallengeFor(kernel, occasion, challenge))) {
     throw refusedPasskey('the challenge was issued for something else, or has expired');

@@ -1,5 +1,5 @@
 import { type CompiledPolicy, compilePolicy, type PolicyDocument } from '../../kernel/authz/policy.ts';
-import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
+import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
 import type { PolicyRow } from './store.ts';
 
 /** Room for all policies of one tenant at its quota of number and size; a test checks this against the quotas. */

@@ -4,11 +4,11 @@ import { type Input, nameOf } from '../../../../test/support/endpoint-inputs.ts'
 import { granter, type Neighbours, send, startNeighbours } from '../../../../test/support/isolation.ts';
 import { ownInput } from '../../../../test/support/lists.ts';
 import { addColleague, type Colleague, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service } from '../../../../test/support/service.ts';
 import { addSecret, addVault, type Statement } from '../../../../test/support/vaults.ts';
-import { DECLARATIONS } from '../../declarations.ts';
 import type { Condition } from '../../kernel/authz/condition.ts';
-import { type EndpointDeclaration, NONE } from '../../kernel/request/declaration.ts';
+import { type EndpointDeclaration, NONE } from '../../kernel/endpoint/declaration.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 
 /** All that tell of a vault as a whole: lists, exports, searches, its detail. */
 const OF_A_VAULT = DECLARATIONS.filter(
@@ -41,7 +41,7 @@ function conditions(now: number): Record<keyof Condition, { holds: Condition; fa
 const hour = (ms: number) => new Date(ms).toISOString().slice(11, 16);
 const HOURS = 3_600_000;
 
-onBothDatabases('rights on a condition', (database) => {
+onBothInSuite('rights on a condition', (database) => {
   let neighbours: Neighbours;
   let service: Service;
   let person: Colleague;

@@ -1,13 +1,12 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { PolicyDocument, PolicyEffect } from '../../kernel/authz/policy.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { RoleName } from '../../kernel/authz/roles.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   freeText,
-  id,
-  lineOfText,
   nextCursor,
   nullable,
   object,
@@ -15,78 +14,25 @@ import {
   oneOf,
   pageQuery,
   resourceName,
-  timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
+import {
+  AllowedPrincipal,
+  Attachment,
+  MatchedStatement,
+  Policy,
+  PolicyDetail,
+  PolicyPrincipal,
+  PolicyVersion,
+} from './schemas.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     policy: 'policies';
   }
 }
 
-/** Fifteen digits stay below 2^53. */
-const NUMBER_MAX = 999_999_999_999_999;
-
-/** Exactly one of the fields must be given. */
-export const PolicyPrincipal = named(
-  'PolicyPrincipal',
-  'The principal a policy applies to: exactly one of the three.',
-  object({
-    group: Type.Optional(lineOfText({ minLength: 1, maxLength: 64 }, 'A group, by id or name.')),
-    user: Type.Optional(lineOfText({ minLength: 1, maxLength: 254 }, 'A user, by id or e-mail address.')),
-    app_connection: Type.Optional(
-      Type.Union(
-        [
-          Type.Integer({ minimum: 1, maximum: NUMBER_MAX }),
-          lineOfText({ minLength: 1, maxLength: 64 }, 'A client id.'),
-        ],
-        { description: 'An AppConnection, by its number or client id.' },
-      ),
-    ),
-  }),
-);
-export type PolicyPrincipal = Static<typeof PolicyPrincipal>;
-
-const AttachedPrincipal = named(
-  'AttachedPrincipal',
-  'A principal a policy is attached to.',
-  object({
-    kind: oneOf(['group', 'user', 'app_connection'], 'Kind of the principal.'),
-    id: Type.String({ description: 'Its id.' }),
-  }),
-);
-
-const Attachment = named(
-  'PolicyAttachment',
-  'Attachment of a policy to a principal.',
-  object({
-    principal: AttachedPrincipal,
-    attached_at: timestampText,
-  }),
-);
-
-export const Policy = named(
-  'Policy',
-  'A policy: what it allows and denies to the principals it is attached to.',
-  object({
-    id: id('policy'),
-    name: Type.String({ description: 'Its name, which cannot be changed.' }),
-    description: Type.String({ description: 'Purpose of the policy.' }),
-    document: PolicyDocument,
-    version: Type.Integer({
-      description: 'Increases with every change; send it as expected_version to protect against lost updates.',
-    }),
-    created_at: timestampText,
-    updated_at: timestampText,
-  }),
-);
-export type Policy = Static<typeof Policy>;
-
-const PolicyDetail = named(
-  'PolicyDetail',
-  'A policy with its attachments.',
-  object({ ...Policy.properties, attachments: Type.Array(Attachment) }),
-);
+/** Versions of a policy that can be read, with the current one. A policy may have 64 KiB. */
+export const VERSIONS_MAX = 100;
 
 const description = freeText(512, 'Purpose of the policy.');
 const nameParam = object({ name: idParamOrName() });
@@ -173,6 +119,26 @@ export const readPolicy = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+export const listPolicyVersions = endpoint({
+  ...common,
+  name: 'listPolicyVersions',
+  method: 'GET',
+  path: '/v1/policies/{name}/versions',
+  summary: 'List the versions of a policy, newest first',
+  description: `The current version and the ${VERSIONS_MAX - 1} before it, with their documents. They go with the policy when it is deleted; the audit log says who wrote each.`,
+  permission: 'policies:read',
+  resource: 'policy/{name}',
+  rate: 'read',
+  audit: 'policies:list_versions',
+  effect: 'read',
+  params: nameParam,
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ versions: Type.Array(PolicyVersion), next_cursor: nextCursor }),
+  errors: ['NOT_FOUND'],
+});
+
 export const updatePolicy = endpoint({
   ...common,
   name: 'updatePolicy',
@@ -192,7 +158,11 @@ export const updatePolicy = endpoint({
     description: Type.Optional(description),
     document: PolicyDocument,
     expected_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Fails unless this is still the current version.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 2 ** 31 - 1,
+        description: 'Fails unless this is still the current version.',
+      }),
     ),
   }),
   status: 200,
@@ -268,16 +238,6 @@ const SIMULATED = {
   resource: 'vault/payments/database/password',
 };
 
-const MatchedStatement = named(
-  'MatchedStatement',
-  'A statement that matches the simulated request.',
-  object({
-    policy: Type.String({ description: 'Name of the policy.' }),
-    sid: nullable(Type.String({ description: 'The name of the statement, if it has one.' })),
-    effect: PolicyEffect,
-  }),
-);
-
 export const simulatePolicy = endpoint({
   ...common,
   name: 'simulatePolicy',
@@ -322,34 +282,6 @@ export const simulatePolicy = endpoint({
   errors: ['NOT_FOUND'],
 });
 
-const GrantedBy = named(
-  'GrantedBy',
-  'Where a right comes from.',
-  object({
-    kind: oneOf(
-      ['role', 'membership', 'group', 'policy', 'connection'],
-      'role: the role in the tenant. membership: of the vault. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.',
-    ),
-    name: Type.String({ description: 'Name of the role, group, policy or connection; the role in the vault.' }),
-  }),
-);
-export type GrantedBy = Static<typeof GrantedBy>;
-
-const AllowedPrincipal = named(
-  'AllowedPrincipal',
-  'A principal that is allowed an action on a resource.',
-  object({
-    kind: oneOf(['user', 'app_connection'], 'Kind of the principal.'),
-    id: Type.String({ description: 'The id of a user, the client id of a connection.' }),
-    name: Type.String({ description: 'The e-mail address of a user, the name of a connection.' }),
-    conditional: Type.Boolean({
-      description: 'Whether it also needs a second factor, an address or a time that a policy requires.',
-    }),
-    because: Type.Array(GrantedBy),
-  }),
-);
-export type AllowedPrincipal = Static<typeof AllowedPrincipal>;
-
 export const whoCan = endpoint({
   ...common,
   name: 'whoCan',
@@ -374,6 +306,53 @@ export const whoCan = endpoint({
     principals: Type.Array(AllowedPrincipal, { description: 'Users first, then connections, by name.' }),
     truncated: Type.Boolean({ description: 'Whether there are more than are listed.' }),
     hidden: Type.Integer({ description: 'How many more there are that you may not read.' }),
+  }),
+  errors: [],
+});
+
+export const explainAccess = endpoint({
+  ...common,
+  name: 'explainAccess',
+  method: 'POST',
+  path: '/v1/policies/explain',
+  summary: 'Say why you may or may not do something',
+  description:
+    'Decided by the evaluator that decides requests, for you, with this credential, from this address, now. After a refusal it says who could change that: by a role in the vault, by attaching a policy, or by changing the one that denies. It tells nothing about whether the resource exists.',
+  permission: NONE,
+  resource: NONE,
+  rate: 'aggregate',
+  bulk: true,
+  audit: 'policies:explain',
+  effect: 'read',
+  params: NONE,
+  body: objectWithExamples([{ action: SIMULATED.action, resource: SIMULATED.resource }], {
+    action: Type.String({ minLength: 3, maxLength: 128, description: 'For example secrets:read.' }),
+    resource: Type.String({ minLength: 1, maxLength: 1200, description: 'For example vault/payments/db/password.' }),
+  }),
+  status: 200,
+  output: object({
+    allowed: Type.Boolean({ description: 'The decision.' }),
+    reason: oneOf(
+      ['allowed', 'explicit_deny', 'no_match', 'policies_too_costly', 'out_of_scope', 'ip_not_allowed'],
+      'explicit_deny: a statement denies it. no_match: nothing allows it. out_of_scope, ip_not_allowed: the limits of the credential. policies_too_costly: your policies have too many patterns.',
+    ),
+    matched: Type.Array(MatchedStatement, { description: 'The statements that apply, those that deny first.' }),
+    conditional: Type.Boolean({
+      description: 'Whether another address, another time or a second factor would change the refusal.',
+    }),
+    remedy: nullable(
+      named(
+        'AccessRemedy',
+        'The right that somebody needs who is to change the refusal.',
+        object({
+          action: Type.String({ description: 'members:add, policies:attach or policies:update.' }),
+          resource: Type.String({ description: 'What they need it on.' }),
+        }),
+      ),
+    ),
+    helpers: Type.Array(AllowedPrincipal, { description: 'People who have that right and whom you may read.' }),
+    hidden_helpers: Type.Integer({ description: 'How many more there are.' }),
+    hidden_roles: Type.Array(RoleName, { description: 'The roles in the tenant that give them the right.' }),
   }),
   errors: [],
 });

@@ -150,6 +150,17 @@ onBothDatabases('policies', (database) => {
     const denied = await ask({ document: deny('secrets:*', 'vault/**'), ...question });
     assert.deepEqual([denied.decision, denied.reason, denied.matched[0].sid], ['deny', 'explicit_deny', 'no']);
     await invalid(service.call('POST', '/v1/policies/simulate', { body: question }), '/body');
+    const both = await ask({ policy: name, principal: { user: person.id }, ...question });
+    assert.deepEqual(both.matched, [{ policy: name, sid: null, effect: 'allow' }], 'given and attached, but one');
+    const mistyped = { ...question, action: 'secrets:reed', policy: name };
+    const refusal = await refused(
+      service.call('POST', '/v1/policies/simulate', { body: mistyped }),
+      422,
+      'VALIDATION_FAILED',
+    );
+    assert.deepEqual(refusal.details.fields, [
+      { pointer: '/body/action', reason: 'is no action of this API: did you mean secrets:read?' },
+    ]);
   });
 
   test('simulating takes what the context leaves out from what is there, as a request would', async () => {

@@ -1,6 +1,7 @@
 import { touchesVault } from '../../kernel/authz/allowed-ranges.ts';
 import { refuseUndeclared } from '../../kernel/authz/declared-resources.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { MAX_PRINCIPAL_COST } from '../../kernel/authz/limits.ts';
 import {
   type CompiledPolicy,
   compilePolicy,
@@ -10,49 +11,36 @@ import {
 } from '../../kernel/authz/policy.ts';
 import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
-import type { Proposal } from '../../kernel/request/approval.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
+import type { Proposal } from '../../kernel/endpoint/approval.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { accountState, findUserByIdOrEmail, lockUser, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
-import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
+import { readPolicy, VERSIONS_MAX } from './contract.ts';
+import type { PolicyParts } from './links.ts';
+import { costReason, refuseCostlyHolder, refuseCostlyHolders } from './policy-cost.ts';
+import type { Policy, PolicyPrincipal } from './schemas.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
 /** Nobody would read more attachments than this before approving. */
 const ATTACHMENTS_SHOWN_MAX = 100;
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** The client id of a connection, by its number or client id. */
-    clientIdOfConnection(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
-    /** All policies that apply to a connection, those of the connection itself too. */
-    allPoliciesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
-    /** Everything that limits a connection, for approvers, and a digest of it. The connection stays locked. */
-    limitsOfConnection(
-      tx: Tx,
-      tenantId: string,
-      clientId: string,
-    ): Promise<{ limits: Record<string, unknown>; digest: string }>;
-  }
-}
-
 export type PolicyPorts = Pick<
-  Ports,
+  PolicyParts,
   'clientIdOfConnection' | 'allPoliciesOfConnection' | 'limitsOfConnection' | 'secondFactorSince'
 >;
 
@@ -137,10 +125,12 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     // Only growth is limited, so that a document above the quota can still be shortened.
     if (growth > 0) refuseBeyondQuota(ctx, 'policy_bytes', (await store.policiesUsed(tx, ctx.tenantId)).bytes, growth);
     ctx.record.describe({ version: changed.version });
-    await store.updatePolicy(tx, changed);
+    await store.updatePolicy(tx, row, changed, VERSIONS_MAX);
     await raiseEpoch(tx, ctx.tenantId);
+    const attachments = await store.attachmentsOf(tx, ctx.tenantId, name);
+    if (compiled.cost > compiledPolicy(row).cost) await refuseCostlyHolders(tx, ctx.tenantId, attachments);
     // An attached policy is live permissions: otherwise one could attach a harmless policy and change it afterwards.
-    const isInUse = (await store.attachmentsOf(tx, ctx.tenantId, name)).length > 0;
+    const isInUse = attachments.length > 0;
     if (isInUse && changed.document !== row.document) {
       await ctx.access.requireProofToGrant((vault) => touchesVault(compiled, vault));
       const differences = [
@@ -156,10 +146,11 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
 /** Deleting an attached policy would change the rights of unknown principals, so it must be detached first. */
 export async function remove(ctx: Context, name: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
-    if ((await store.lockPolicy(tx, ctx.tenantId, name)) === undefined) throw notFound('policy');
+    const row = await store.lockPolicy(tx, ctx.tenantId, name);
+    if (row === undefined) throw notFound('policy');
     const { length } = await store.attachmentsOf(tx, ctx.tenantId, name);
     if (length > 0) throw new CofferError('IN_USE', `The policy is attached ${length} times: detach it first.`);
-    await store.deletePolicy(tx, ctx.tenantId, name);
+    await store.deletePolicy(tx, row);
     return DELETED;
   });
 }
@@ -184,6 +175,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
         ? new CofferError('ALREADY_EXISTS', 'The policy is already attached to this principal.')
         : error;
     }
+    await refuseCostlyHolder(tx, ctx.tenantId, principal, '/body/principal');
     await raiseEpoch(tx, ctx.tenantId);
     await ctx.needsApproval(tx, proposal);
     return { policy: name, principal, attached_at: timestamp(ctx.now) };
@@ -193,7 +185,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
 /**
  * What an approver relies on: the document, and who would get it. Until the attachment is approved, one person can change both: they could request a
  * harmless policy, an empty group, an account of somebody else or a connection from one address, and fill it in, take it over or lift its limits while
- * the request is pending. The accounts of a group's members are left out: whoever can take one over alone can do so after the approval as well, and
+ * the request is pending. The accounts of a group's members are left out: anyone who can take one over alone can do so after the approval as well, and
  * in a large group somebody changes a password or a factor every day.
  */
 async function attachedTo(
@@ -299,6 +291,7 @@ export function checkedDocument(
 ): { document: PolicyDocument; compiled: CompiledPolicy } {
   try {
     const compiled = compilePolicy(name, sent);
+    if (compiled.cost > MAX_PRINCIPAL_COST) throw new PolicyError('', costReason(compiled.cost));
     refuseUndeclared(sent);
     return { document: { ...sent, statement: sent.statement.map(canonicalStatement) }, compiled };
   } catch (error) {

@@ -1,17 +1,18 @@
+import { undeclaredAction } from '../../kernel/authz/declared-resources.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { type AccessContext, evaluate } from '../../kernel/authz/evaluate.ts';
+import { type AccessContext, evaluate, type MatchedStatement } from '../../kernel/authz/evaluate.ts';
 import type { CompiledPolicy, PolicyDocument } from '../../kernel/authz/policy.ts';
-import { invalidField, notFound } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
+import { invalidField, notFound } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
 import { findGroupByIdOrName } from '../groups/index.ts';
 import { visibleAttributes } from '../secrets/index.ts';
 import { findUser } from '../users/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
-import { type PolicyPrincipal, readPolicy } from './contract.ts';
+import { readPolicy } from './contract.ts';
+import type { PolicyParts } from './links.ts';
+import type { PolicyPrincipal } from './schemas.ts';
 import {
   checkedDocument,
   type FoundPrincipal,
@@ -23,18 +24,12 @@ import {
 import * as store from './store.ts';
 import { isTieToVaults, seesVaultOf } from './who-can.ts';
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Every name of a connection as a resource. */
-    resourcesOfConnection(db: Reader, tenantId: string, clientId: string): Promise<readonly string[]>;
-  }
-}
-
-type SimulatorPorts = PolicyPorts & Pick<Ports, 'resourcesOfConnection'>;
+type SimulatorPorts = PolicyPorts & Pick<PolicyParts, 'resourcesOfConnection'>;
 
 export async function simulate(ctx: Context, ports: SimulatorPorts, body: Body<typeof contract.simulatePolicy>) {
   const principal = body.principal === undefined ? null : await readablePrincipal(ctx, ports, body.principal);
   const policies = await simulatedPolicies(ctx, ports, body, principal);
+  refuseUnknownAction(body.action);
   const { time, environment, ...given } = body.context ?? {};
   const at = time === undefined ? ctx.now : Date.parse(time);
   if (!Number.isFinite(at)) throw invalidField('/body/context/time', 'must be a time such as 2026-11-14T10:00:00.000Z');
@@ -46,7 +41,18 @@ export async function simulate(ctx: Context, ports: SimulatorPorts, body: Body<t
     time: at,
   };
   const { decision, reason, matched } = evaluate(policies, { action: body.action, resource: body.resource, context });
-  return { decision, reason, matched };
+  return { decision, reason, matched: eachOnce(matched) };
+}
+
+/** A mistyped action would be answered with "no_match", which reads as if a permission were missing. */
+function refuseUnknownAction(action: string): void {
+  const problem = undeclaredAction(action);
+  if (problem !== null) throw invalidField('/body/action', problem);
+}
+
+/** Several statements of a policy may have one name or none, and a policy may apply by several ways. */
+function eachOnce(matched: readonly MatchedStatement[]): MatchedStatement[] {
+  return [...new Map(matched.map((one) => [JSON.stringify([one.policy, one.sid, one.effect]), one])).values()];
 }
 
 /**
@@ -121,7 +127,7 @@ async function knownPolicies(ctx: Context, ports: SimulatorPorts, principal: Fou
   return policies.filter(({ name }) => !isTieToVaults(name));
 }
 
-/** The policy with this name, or the document as if it were one. Whoever may not read policies of this name does not learn whether there is one. */
+/** The policy with this name, or the document as if it were one. A caller who cannot read policies of this name does not learn whether there is one. */
 export async function policyToSimulate(
   ctx: Context,
   given: string | PolicyDocument,

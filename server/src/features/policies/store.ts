@@ -1,12 +1,13 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
     policies: Authenticated<PolicyRow>;
     policy_attachments: Authenticated<AttachmentRow>;
+    policy_versions: Authenticated<FormerVersionRow>;
   }
 }
 
@@ -20,6 +21,16 @@ export interface PolicyRow {
   version: number;
   created_at: number;
   updated_at: number;
+}
+
+/** A version that a later one replaced. */
+export interface FormerVersionRow {
+  tenant_id: string;
+  policy_id: string;
+  version: number;
+  description: string;
+  document: string;
+  written_at: number;
 }
 
 /** A connection is identified by its client id, which is never reused. */
@@ -41,6 +52,11 @@ export const POLICIES = new AuthenticatedTable<'policies', PolicyRow>('policies'
 export const ATTACHMENTS = new AuthenticatedTable<'policy_attachments', AttachmentRow>('policy_attachments', {
   key: ['principal_kind', 'principal_id', 'policy_name'],
   covered: ['attached_at'],
+});
+
+export const FORMER_VERSIONS = new AuthenticatedTable<'policy_versions', FormerVersionRow>('policy_versions', {
+  key: ['policy_id', 'version'],
+  covered: ['description', 'document', 'written_at'],
 });
 
 export async function insertPolicy(tx: Tx, row: PolicyRow): Promise<void> {
@@ -87,13 +103,39 @@ export async function listPolicies(
   return pageOf(rows, limit, (row) => [row.name]);
 }
 
-export async function updatePolicy(tx: Tx, row: PolicyRow): Promise<void> {
+/** Stores the version that is replaced too, and deletes those that are too old to be among the newest `versionsMax`. */
+export async function updatePolicy(tx: Tx, before: PolicyRow, row: PolicyRow, versionsMax: number): Promise<void> {
   const { tenant_id, name, ...change } = row;
+  const { policy_id, version, description, document, updated_at: written_at } = before;
+  await FORMER_VERSIONS.insert(tx, { tenant_id, policy_id, version, description, document, written_at });
+  await FORMER_VERSIONS.deleteWhere(tx, (eb) =>
+    eb.and([eb.and({ tenant_id, policy_id }), eb('version', '<=', row.version - versionsMax)]),
+  );
   await POLICIES.updateWhere(tx, (eb) => eb.and({ tenant_id, name }), change);
 }
 
-export async function deletePolicy(tx: Tx, tenantId: string, name: string): Promise<void> {
-  await POLICIES.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }));
+export async function deletePolicy(tx: Tx, { tenant_id, name, policy_id }: PolicyRow): Promise<void> {
+  await FORMER_VERSIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id, policy_id }));
+  await POLICIES.deleteWhere(tx, (eb) => eb.and({ tenant_id, name }));
+}
+
+/** Newest first. */
+export async function formerVersions(
+  db: Reader,
+  { tenant_id, policy_id }: PolicyRow,
+  before: number,
+  limit: number,
+): Promise<FormerVersionRow[]> {
+  const rows = await db
+    .selectFrom('policy_versions')
+    .selectAll()
+    .where('tenant_id', '=', tenant_id)
+    .where('policy_id', '=', policy_id)
+    .where('version', '<', before)
+    .orderBy('version', 'desc')
+    .limit(limit)
+    .execute();
+  return FORMER_VERSIONS.checkedAll(db, rows);
 }
 
 export async function insertAttachment(tx: Tx, row: AttachmentRow): Promise<void> {

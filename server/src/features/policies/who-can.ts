@@ -7,20 +7,17 @@ import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
 import { PolicyError } from '../../kernel/authz/policy-error.ts';
 import { ROLES } from '../../kernel/authz/roles.ts';
 import type { Membership } from '../../kernel/authz/vault-roles.ts';
-import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
 import { visibleAttributes } from '../secrets/index.ts';
 import { findVault, isLive, vaultAttributes } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
-import type { AllowedPrincipal, GrantedBy } from './contract.ts';
+import type { PolicyParts } from './links.ts';
+import type { AllowedPrincipal, GrantedBy } from './schemas.ts';
 
 const SHOWN_MAX = 200;
-/** How many groups of principals are evaluated before other requests get their turn. */
-const EVALUATED_PER_TURN = 100;
 
 /** Principals with the same rights, and where each of these rights comes from. */
 export interface RightsOfSome {
@@ -41,40 +38,58 @@ export interface RightsOfSome {
   }[];
 }
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** The rights of every active user and connection of a tenant. */
-    rightsOfEverybody(db: Reader, tenantId: string, now: number): Promise<RightsOfSome[]>;
-  }
-}
-
 const READ = { user: 'users:read', app_connection: 'app_connections:read' } as const;
 
 /** Everybody who could do this by some request, with what gives them the right. Principals that the caller may not read are only counted. */
 export async function whoCan(
   ctx: Context,
-  { rightsOfEverybody }: Pick<Ports, 'rightsOfEverybody'>,
+  ports: Pick<PolicyParts, 'rightsOfEverybody'>,
   { action, resource }: Body<typeof contract.whoCan>,
 ) {
   refuseUnknown(action, resource);
+  const { principals, hidden } = await allowedPrincipals(ctx, ports, action, resource);
+  return {
+    principals: principals.slice(0, SHOWN_MAX),
+    truncated: principals.length > SHOWN_MAX,
+    hidden: hidden.reduce((sum, { count }) => sum + count, 0),
+  };
+}
+
+/** Principals whom the caller may not read, by what gives them the right. */
+interface Hidden {
+  count: number;
+  because: readonly GrantedBy[];
+}
+
+export async function allowedPrincipals(
+  ctx: Context,
+  { rightsOfEverybody }: Pick<PolicyParts, 'rightsOfEverybody'>,
+  action: string,
+  resource: string,
+): Promise<{ principals: AllowedPrincipal[]; hidden: Hidden[] }> {
   const described = { resource, attributes: await visibleAttributes(ctx, resource) };
   const isKnown = await seesVaultOf(ctx, resource);
   const found: AllowedPrincipal[] = [];
-  let hidden = 0;
-  for (const [index, whole] of (await rightsOfEverybody(ctx.database.read, ctx.tenantId, ctx.now)).entries()) {
-    if (index % EVALUATED_PER_TURN === 0) await nextTurn(ctx.tenantId);
+  const hidden: Hidden[] = [];
+  const slice = TimeSlice.of(ctx.tenantId);
+  for (const whole of await rightsOfEverybody(ctx.database.read, ctx.tenantId, ctx.now)) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     const rights = isKnown ? whole : withoutTies(whole);
     if (!couldDo(rights, action, described)) continue;
     const context = { ...described.attributes, time: ctx.now };
     const conditional = !isAllowed(rights.policies, { action, resource, context });
     const because = reasons(rights, action, described);
+    let unseen = 0;
     for (const { kind, id, name, resources } of rights.principals) {
+      const pauseWithin = slice.pause();
+      if (pauseWithin !== undefined) await pauseWithin;
       if (ctx.access.mayByAny([READ[kind]], resources)) found.push({ kind, id, name, conditional, because });
-      else hidden++;
+      else unseen++;
     }
+    if (unseen > 0) hidden.push({ count: unseen, because });
   }
-  const principals = found.toSorted((a, b) => compare(b.kind, a.kind) || compare(a.name, b.name));
-  return { principals: principals.slice(0, SHOWN_MAX), truncated: principals.length > SHOWN_MAX, hidden };
+  return { principals: found.toSorted((a, b) => compare(b.kind, a.kind) || compare(a.name, b.name)), hidden };
 }
 
 const OF_VAULT = /^vault\/([^/]+)/;
@@ -105,7 +120,7 @@ export function isTieToVaults(policyName: string): boolean {
 }
 
 /** A misspelt action would otherwise look like one that nobody may do. */
-function refuseUnknown(action: string, resource: string): void {
+export function refuseUnknown(action: string, resource: string): void {
   if (!isAction(action)) throw invalidField('/body/action', 'must be one action, such as secrets:read');
   if (!isResource(resource) || !isDeclaredResource(resource)) {
     throw invalidField('/body/resource', 'must be one resource, such as vault/payments/db/password');

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   freeText,
   idParam,
@@ -10,7 +10,7 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 export const KEM_ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768'] as const;
 export const SIGNATURE_ALGORITHM = 'rsa-pss-3072+ml-dsa-65';

@@ -1,9 +1,9 @@
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/base/bounded-cache.ts';
+import { type Clock, DAY_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import type { Keyring, SealingKey } from '../../kernel/crypto/keyring.ts';
-import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/platform/bounded-cache.ts';
-import { type Clock, DAY_MS } from '../../kernel/platform/clock.ts';
+import type { Keyring, SealingKey } from '../../kernel/keys/keyring.ts';
+import type { RekeyedTenant } from '../../kernel/keys/rekeying.ts';
 import { type Database, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import {
   type CompositePrivateKey,

@@ -8,12 +8,12 @@ import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
 import {
   type Answer,
   type CallOptions,
-  onBothDatabases,
+  onBothInSuite,
   type Service,
   startService,
 } from '../../../../test/support/service.ts';
 import { addPolicy, addVault, startNodeBeside } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 
 const ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768'] as const;
 const ML_KEM_CIPHERTEXT = 1088;
@@ -21,7 +21,7 @@ const ML_DSA_SIGNATURE = 3309;
 const bytesOf = (text: string) => Buffer.from(text, 'base64');
 const newKey = () => randomBytes(32).toString('base64');
 
-onBothDatabases('post-quantum', (database) => {
+onBothInSuite('post-quantum', (database) => {
   let service: Service;
   let tenant: Tenant;
 
@@ -376,8 +376,8 @@ onBothDatabases('post-quantum', (database) => {
     await invalid(unwrap({ ...unwrapping, wrapped: '', key_id: long(65) }), '/body/key_id');
     await invalid(verify({ message: '', key_id, signature: long(5124) }), '/body/signature');
     await sign({ message: long(1_048_576) });
-    await invalid(post('dual-sign/sign', { message: long(1_048_577) }), '/body/message');
-    await invalid(post('dual-sign/sign', { message: 'é'.repeat(524_289) }), '/body/message');
+    await refused(post('dual-sign/sign', { message: long(1_048_577) }), 413, 'PAYLOAD_TOO_LARGE');
+    await refused(post('dual-sign/sign', { message: 'é'.repeat(524_289) }), 413, 'PAYLOAD_TOO_LARGE');
     await refused(post('dual-sign/sign', { message: long(7_000_000) }), 413, 'PAYLOAD_TOO_LARGE');
     await refused(post('hybrid-classical/unwrap', { ...unwrapping, wrapped: long(70_000) }), 413, 'PAYLOAD_TOO_LARGE');
   });

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound, tooLarge } from '../../kernel/base/errors.ts';
 import { decodeBase64 } from '../../kernel/crypto/base64.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Body, Output, Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output, Query } from '../../kernel/request/declaration.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   type CompositePublicKey,
   DIGEST_BYTES,
@@ -165,7 +165,7 @@ function fieldBytes(pointer: string, text: string, length: number): Buffer {
 function digestIn({ message, digest }: { message?: string; digest?: string }): Buffer {
   if (message !== undefined && digest === undefined) {
     if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX) {
-      throw invalidField('/body/message', `must be at most ${MESSAGE_BYTES_MAX} bytes: send its digest instead`);
+      throw tooLarge('/body/message', MESSAGE_BYTES_MAX);
     }
     return hash('sha512', message, 'buffer');
   }

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { endpoint } from '../../kernel/request/declaration.ts';
-import { object } from '../../kernel/request/wire.ts';
+import { endpoint } from '../../kernel/endpoint/declaration.ts';
+import { object } from '../../kernel/wire/wire.ts';
 
 /** Public, because it describes what every installation of Coffer can do and nothing about this one. */
 const PUBLIC_FILE = {

@@ -1,11 +1,11 @@
-import { ERROR_CODES } from '../../kernel/platform/errors.ts';
-import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/request/declaration.ts';
-import { statusIn } from '../../kernel/request/wire-format.ts';
+import { ERROR_CODES } from '../../kernel/base/errors.ts';
+import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/endpoint/declaration.ts';
+import { statusIn } from '../../kernel/wire/wire-format.ts';
 import { codeBlock } from './code-block.ts';
 import { answerExample, curlExample } from './example.ts';
 import { breakable, type Html, html, inline, paragraphs } from './html.ts';
-import { ERRORS, type Links } from './links.ts';
 import { plainSchema } from './openapi.ts';
+import { ERRORS, type Links } from './page-links.ts';
 import { callers, permissionAsked } from './reference-docs.ts';
 import { type Field, fieldsOf, typeName } from './schema-fields.ts';
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { DECLARATIONS } from '../../declarations.ts';
-import { idPattern } from '../../kernel/platform/ids.ts';
+import { idPattern } from '../../kernel/base/ids.ts';
 import {
   ANY_TOKEN,
   BODY_BYTES_DEFAULT,
   type EndpointDeclaration,
   endpoint,
   NONE,
-} from '../../kernel/request/declaration.ts';
-import { object } from '../../kernel/request/wire.ts';
+} from '../../kernel/endpoint/declaration.ts';
+import { object } from '../../kernel/wire/wire.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 import { getDocs } from './contract.ts';
 import { answerExample, curlExample, exampleOf } from './example.ts';
 import { plainSchema } from './openapi.ts';

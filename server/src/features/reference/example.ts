@@ -1,4 +1,4 @@
-import { ANY_TOKEN, type CredentialKind, type EndpointDeclaration, NONE } from '../../kernel/request/declaration.ts';
+import { ANY_TOKEN, type CredentialKind, type EndpointDeclaration, NONE } from '../../kernel/endpoint/declaration.ts';
 import { type JsonSchema, plainSchema } from './openapi.ts';
 import { ID_PATTERN, mapValue } from './schema-fields.ts';
 
@@ -66,6 +66,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   federation_id: '1',
   method_id: '1',
   connection: '1',
+  job: 'verify-audit',
   key_id: 'Zm5mYzU4NzE2NGM1',
   client_id: 'f3b6d1c2-9a84-4c6e-8f0b-2d7e51a6c930',
   request_id: `req_${ID_REST}`,

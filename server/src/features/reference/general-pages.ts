@@ -1,7 +1,7 @@
-import { ERROR_CODES, INCOMPLETE_REQUEST_ERRORS } from '../../kernel/platform/errors.ts';
+import { ERROR_CODES, INCOMPLETE_REQUEST_ERRORS } from '../../kernel/base/errors.ts';
 import { codeBlock } from './code-block.ts';
 import { breakable, type Html, html, inline } from './html.ts';
-import { ERRORS, type Links } from './links.ts';
+import { ERRORS, type Links } from './page-links.ts';
 
 /** Rules that hold for every endpoint and are therefore not repeated at each. */
 export function conventionsContent(serverUrl: string, links: Links): Html {

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { type Html, html } from './html.ts';
-import { ERRORS, GUIDE, INDEX, Links } from './links.ts';
 import { type Rendered, type ResolveLink, renderMarkdown } from './markdown.ts';
 import type { NounPage } from './nouns.ts';
 import type { ContentsGroup } from './page-layout.ts';
+import { ERRORS, GUIDE, INDEX, Links } from './page-links.ts';
 
 /**
  * The guide is read from files shipped with the service, so that it also works without network access: in an installed package they are in its own

@@ -1,10 +1,10 @@
-import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../kernel/endpoint/declaration.ts';
 import { codeBlock } from './code-block.ts';
 import { methodLabel, searchWords } from './endpoint-article.ts';
 import { guideLinks } from './guide.ts';
 import { breakable, type Html, html, inline } from './html.ts';
-import { CONVENTIONS, ERRORS, GUIDE, type Links } from './links.ts';
 import { GROUPS, type NounPage } from './nouns.ts';
+import { CONVENTIONS, ERRORS, GUIDE, type Links } from './page-links.ts';
 
 /** Every endpoint in one line. The ids are those from when the reference was a single page, so that old links lead to the line that links on. */
 export function indexContent(nouns: readonly NounPage[], serverUrl: string, links: Links): Html {

@@ -21,6 +21,10 @@ test('each kind of block and mark becomes markup', () => {
     ['## A `b`: c', '<h2 id="a-b-c"><a href="#a-b-c">A <code>b</code>: c</a></h2>'],
     ['```sh\na  **b**\n\n# c\n```', '<pre><code>a  **b**\n\n# c</code></pre>'],
     ['| a | |\n|---|---|\n| `b \\| c` | d |', '<tr><td><code>b | c</code></td><td>d</td></tr>'],
+    [
+      '<details><summary>With `curl`</summary>\n\na\n\n- b\n\n</details>\n\nc',
+      '<details><summary>With <code>curl</code></summary><p>a</p><ul><li>b</li></ul></details><p>c</p>',
+    ],
     ['`*` and 2 * 3', '<p><code>*</code> and 2 * 3</p>'],
   ];
   for (const [source, expected] of cases) assert.ok(bodyOf(source).includes(expected), bodyOf(source));

@@ -2,7 +2,7 @@ import { codeBlock } from './code-block.ts';
 import { breakable, type Html, html } from './html.ts';
 
 /**
- * The subset of Markdown used by the guide: headings, paragraphs, flat lists, tables, quotes and fenced code; within a line, code, bold and links.
+ * The subset of Markdown used by the guide: headings, paragraphs, flat lists, tables, quotes, fenced code and parts that are folded; within a line, code, bold and links.
  * All other Markdown is an error, so that no page is rendered differently than intended.
  */
 export interface Rendered {
@@ -25,6 +25,8 @@ const FENCE = /^```([a-z]*)$/;
 const HEADING = /^(#{1,3}) (\S.*)$/;
 const LIST_ITEM = /^(-|\d+\.) (\S.*)$/;
 const CONTINUED = /^ {2,}(\S.*)$/;
+const FOLD = /^<details><summary>([^<>]+)<\/summary>$/;
+const FOLD_END = '</details>';
 const QUOTE = /^> (.*)$/;
 const TABLE_ROW = /^\|.*\|$/;
 const TABLE_RULE = /^\|(?:-+\|)+$/;
@@ -55,6 +57,7 @@ class MarkdownReader {
   #block(): Html {
     const line = this.#line();
     if (FENCE.test(line)) return this.#code();
+    if (FOLD.test(line)) return this.#fold();
     if (HEADING.test(line)) return this.#heading();
     if (LIST_ITEM.test(line)) return this.#list();
     if (QUOTE.test(line)) return html`<blockquote>${this.#inline(this.#takeAll(QUOTE).join(' '))}</blockquote>`;
@@ -70,6 +73,19 @@ class MarkdownReader {
       if (++this.#at >= this.#lines.length) throw this.#unknown('a code fence that is not closed');
     }
     return codeBlock(language, this.#lines.slice(from, this.#at++).join('\n'));
+  }
+
+  #fold(): Html {
+    const summary = this.#inline(FOLD.exec(this.#line())?.[1] ?? '');
+    const blocks: Html[] = [];
+    for (this.#at++; this.#line() !== FOLD_END; ) {
+      if (this.#at >= this.#lines.length) throw this.#unknown('a folded part that is not closed');
+      if (FOLD.test(this.#line())) throw this.#unknown('a folded part within another');
+      if (this.#line() === '') this.#at++;
+      else blocks.push(this.#block());
+    }
+    this.#at++;
+    return html`<details><summary>${summary}</summary>${blocks}</details>`;
   }
 
   #heading(): Html {

@@ -2,8 +2,8 @@ import { endpointArticle, methodLabel, searchWords } from './endpoint-article.ts
 import { guideLinks } from './guide.ts';
 import { type Html, html, inline } from './html.ts';
 import { endpointLine } from './index-page.ts';
-import type { Links } from './links.ts';
 import type { NounPage } from './nouns.ts';
+import type { Links } from './page-links.ts';
 
 export function nounContent(noun: NounPage, serverUrl: string, links: Links): Html {
   return html`<section class="unfiltered">

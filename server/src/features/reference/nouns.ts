@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../kernel/endpoint/declaration.ts';
 
 /** What the reference says about a noun besides its endpoints. */
 export interface Noun {
@@ -186,6 +186,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     title: 'Health and metrics',
     group: 'Administration',
     guide: ['operations', 'configuration'],
+  },
+  jobs: {
+    title: 'Background jobs',
+    group: 'Administration',
+    guide: ['operations'],
   },
   console: {
     title: 'Console',

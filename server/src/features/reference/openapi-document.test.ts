@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DECLARATIONS } from '../../declarations.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 import { openApiDocument } from './openapi.ts';
 
 /** The document of the whole service: what generators and readers need of it. How it is made is tested beside `openapi.ts`. */
@@ -9,11 +9,13 @@ interface Schema {
   $ref?: string;
   type?: string;
   format?: string;
+  maximum?: number;
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
   anyOf?: Schema[];
+  oneOf?: Schema[];
   enum?: unknown[];
   additionalProperties?: boolean | Schema;
   patternProperties?: Record<string, Schema>;
@@ -31,7 +33,11 @@ interface Operation {
 interface Document {
   tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; parameters: Record<string, { description?: string }> };
+  components: {
+    schemas: Record<string, Schema>;
+    parameters: Record<string, { description?: string }>;
+    securitySchemes: Record<string, { scheme?: string }>;
+  };
 }
 
 const made = openApiDocument(DECLARATIONS, { version: '1', serverUrl: 'https://coffer.example' });
@@ -111,7 +117,61 @@ test('every refusal is one schema that has the code, the message, the request id
   const body = schemas['ErrorBody'];
   assert.deepEqual(Object.keys(body?.properties ?? {}), ['code', 'message', 'request_id', 'details']);
   assert.deepEqual(body?.required, ['code', 'message', 'request_id']);
-  assert.doesNotMatch(JSON.stringify(document), /"(allOf|oneOf|not)":/, 'generators read these in different ways');
+  assert.doesNotMatch(JSON.stringify(document), /"(allOf|not)":/, 'generators read these in different ways');
+  const exclusive = Object.keys(schemas).filter((name) => JSON.stringify(schemas[name]).includes('"oneOf":'));
+  assert.deepEqual(exclusive, ['ComposeAnswer'], 'so they do with oneOf, where it has no map');
+});
+
+test('every integer says how wide it is, and inputs are bounded where they are checked', () => {
+  const integers: Schema[] = [];
+  const walk = (node: unknown) => {
+    if (typeof node !== 'object' || node === null) return;
+    if ((node as Schema).type === 'integer') integers.push(node as Schema);
+    for (const inner of Object.values(node)) walk(inner);
+  };
+  walk(document);
+  assert.ok(integers.length > 250);
+  for (const integer of integers) {
+    const { format, maximum = Number.POSITIVE_INFINITY } = integer;
+    const most = format === 'int32' ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER;
+    assert.ok((format === 'int32' || format === 'int64') && maximum <= most, JSON.stringify(integer));
+  }
+  assert.equal(schemas['Secret']?.properties?.['secret_id']?.format, 'int64');
+  const unbounded = DECLARATIONS.flatMap(
+    ({ name, params, query, body }) =>
+      JSON.stringify([params, query, body])
+        .match(/\{[^{}]*"type":"integer"[^{}]*\}/g)
+        ?.filter((one) => !one.includes('"maximum"'))
+        .map((one) => `${name} ${one}`) ?? [],
+  );
+  assert.deepEqual(unbounded, []);
+});
+
+test('no boolean has one value, and no text several formats, which break the client for Rust', () => {
+  const all: string[] = [];
+  const booleans: string[] = [];
+  JSON.stringify(document, (_, value: unknown) => {
+    const { type, anyOf } = (value ?? {}) as { type?: unknown; anyOf?: unknown };
+    if (type === 'boolean') booleans.push(JSON.stringify(value));
+    if (type === 'string' && anyOf !== undefined) all.push(JSON.stringify(value));
+    return value;
+  });
+  assert.ok(booleans.length > 20);
+  assert.deepEqual([...all, ...booleans.filter((one) => one.includes('"const"') || one.includes('"enum"'))], []);
+});
+
+test('clients for Java compile and find the token: a choice with a map is exclusive, and one scheme is bearer', () => {
+  const isMap = ({ $ref, ...inline }: Schema) => {
+    const { type, properties } = schemas[$ref?.split('/').at(-1) ?? ''] ?? inline;
+    return type === 'object' && properties === undefined;
+  };
+  const choices = [...Object.entries(schemas), ...inlineSchemas()].filter(
+    ([, { anyOf = [] }]) => anyOf.filter(({ type }) => type !== 'null').length > 1 && anyOf.some(isMap),
+  );
+  assert.deepEqual(choices, []);
+  assert.equal(schemas['ComposeAnswer']?.oneOf?.length, 2);
+  const bearers = Object.values(document.components.securitySchemes).filter(({ scheme }) => scheme === 'bearer');
+  assert.equal(bearers.length, 1);
 });
 
 test('every tag, operation, parameter, schema and field is described', () => {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { nameOf } from '../../kernel/request/named-schemas.ts';
+import { nameOf } from '../../kernel/wire/named-schemas.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -34,7 +34,21 @@ export class ComponentSchemas {
   }
 
   #members(node: object): Json {
-    return forGenerators(Object.fromEntries(Object.entries(node).map(([key, value]) => [key, this.#write(value)])));
+    const members = Object.entries(node).map(([key, value]) => [key, this.#write(value)]);
+    return this.#withExclusiveMap(forGenerators(Object.fromEntries(members)));
+  }
+
+  /** The generator of Java knows maps among the members of `oneOf` only. What is no map has members that are no texts, so only one fits. */
+  #withExclusiveMap(schema: Json): Json {
+    const { anyOf, ...rest } = schema as { anyOf?: Json[] };
+    if (anyOf === undefined || anyOf.filter(isNotNull).length < 2) return schema;
+    return anyOf.some((member) => this.#isMap(member)) ? { ...rest, oneOf: anyOf } : schema;
+  }
+
+  #isMap({ $ref, ...inline }: Json): boolean {
+    const { type, properties } =
+      typeof $ref === 'string' ? (this.#written.get($ref.slice(REFERENCE.length)) ?? {}) : inline;
+    return type === 'object' && properties === undefined;
   }
 
   #add(name: string, schema: object, defaults: Json): void {
@@ -54,14 +68,36 @@ export class ComponentSchemas {
   }
 }
 
-/** Returns an equivalent schema from which generators produce usable types. */
+/** Returns a schema, as narrow as they allow, from which generators produce usable types. */
 function forGenerators(schema: Json): Json {
+  if (schema['type'] === 'integer') return withWidth(schema);
+  if (schema['type'] === 'boolean') return withoutConst(schema);
+  if (schema['type'] === 'string' && schema['anyOf'] !== undefined) return withOneFormat(schema);
   const { patternProperties, properties, additionalProperties } = schema;
   const patterns = Object.entries(patternProperties ?? {});
   if (properties === undefined && patterns.length === 1)
     return asMap(schema, String(patterns[0]?.[0]), patterns[0]?.[1]);
   if (properties !== undefined && typeof additionalProperties === 'object') return withFurtherMembers(schema);
   return schema;
+}
+
+/** That of Rust makes an enumeration of texts of the only value. */
+function withoutConst({ const: _, ...schema }: Json): Json {
+  return schema;
+}
+
+/** That of Rust has no name for a type of several formats. The description says which others are accepted. */
+function withOneFormat({ anyOf, ...schema }: Json): Json {
+  const [first] = anyOf as Json[];
+  return { ...schema, ...first };
+}
+
+const INT32 = 2 ** 31;
+
+/** Generators for languages with fixed widths read 32 bits unless a format says otherwise, and a number of a secret needs 48. */
+export function withWidth(schema: Json): Json {
+  const { minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema as Record<string, number>;
+  return { ...schema, maximum, format: minimum >= -INT32 && maximum < INT32 ? 'int32' : 'int64' };
 }
 
 /**
@@ -85,6 +121,9 @@ function withFurtherMembers(schema: Json): Json {
   return { ...schema, patternProperties, additionalProperties: true };
 }
 
+const isNotNull = ({ type }: Json) => type !== 'null';
+const REFERENCE = '#/components/schemas/';
+
 export function reference(name: string): Json {
-  return { $ref: `#/components/schemas/${name}` };
+  return { $ref: `${REFERENCE}${name}` };
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
-import { SECRET_PATH_PATTERN } from '../../kernel/http/secret-path.ts';
-import { ERROR_CODES } from '../../kernel/platform/errors.ts';
+import { ERROR_CODES } from '../../kernel/base/errors.ts';
 import {
   ANY_TOKEN,
   CREDENTIAL_KINDS,
   type EndpointDeclaration,
   endpoint,
   errorCodes,
-} from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { object, oneOf, record } from '../../kernel/request/wire.ts';
+} from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { SECRET_PATH_PATTERN } from '../../kernel/wire/secret-path.ts';
+import { object, oneOf, record } from '../../kernel/wire/wire.ts';
 import { openApiDocument } from './openapi.ts';
 
 const BASE = {
@@ -200,7 +200,7 @@ test('a path that spans segments is told in words', () => {
       required: false,
       allowEmptyValue: true,
       description: 'Which one.',
-      schema: { type: 'integer', minimum: 1 },
+      schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, format: 'int64' },
     },
   ]);
 });
@@ -264,7 +264,6 @@ test('every way to prove who asks is told, each once', () => {
     { clientId: [], clientSecret: [] },
     { certificate: [] },
     { clusterToken: [] },
-    { scimToken: [] },
   ]);
 });
 

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox';
-import { SECRET_PATH_PATTERN } from '../../kernel/http/secret-path.ts';
+import { FORWARD_STATUS } from '../../kernel/auth/region-gate.ts';
 import {
   ERROR_CODES,
   type ErrorCode,
   HEADERS_TOO_LARGE_STATUS,
   INCOMPLETE_REQUEST_ERRORS,
-} from '../../kernel/platform/errors.ts';
-import { PENDING_STATUS, PendingApproval } from '../../kernel/request/approval.ts';
+} from '../../kernel/base/errors.ts';
+import { PENDING_STATUS, PendingApproval } from '../../kernel/endpoint/approval.ts';
 import {
   type CredentialKind,
   type EndpointDeclaration,
@@ -14,12 +14,12 @@ import {
   errorCodes,
   NONE,
   NOT_MODIFIED_STATUS,
-} from '../../kernel/request/declaration.ts';
-import { ErrorResponse } from '../../kernel/request/error-response.ts';
-import { FORWARD_STATUS } from '../../kernel/request/region-gate.ts';
+} from '../../kernel/endpoint/declaration.ts';
 import { isPage } from '../../kernel/request/reply.ts';
-import { statusIn, type WireFormat } from '../../kernel/request/wire-format.ts';
-import { ComponentSchemas, type Json } from './openapi-schemas.ts';
+import { ErrorResponse } from '../../kernel/wire/error-response.ts';
+import { SECRET_PATH_PATTERN } from '../../kernel/wire/secret-path.ts';
+import { statusIn, type WireFormat } from '../../kernel/wire/wire-format.ts';
+import { ComponentSchemas, type Json, withWidth } from './openapi-schemas.ts';
 
 /** The parts of JSON Schema that the docs use. */
 export interface JsonSchema {
@@ -125,22 +125,17 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     description:
       'A personal access token (`cv_pat_…`), a session token from `POST /auth/login`, or a token that a machine obtained in ' +
-      'exchange for an external identity. A token that is bound to a key is sent with the scheme `DPoP` and a proof.',
+      'exchange for an external identity; for SCIM the token of a sign-on provider (`cv_scim_…`). A token that is bound to a key is sent with ' +
+      'the scheme `DPoP` and a proof.',
   },
   clientId: { type: 'apiKey', in: 'header', name: 'X-Client-Id', description: 'The client id of the AppConnection.' },
-  clientSecret: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Client-Secret',
-    description: 'The client secret of the AppConnection (`Svc_…`).',
-  },
+  clientSecret: { type: 'apiKey', in: 'header', name: 'X-Client-Secret', description: 'Its secret (`Svc_…`).' },
   clusterToken: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Cluster-Token',
     description: 'The token of the cluster (`cv_cluster_…`).',
   },
-  scimToken: { type: 'http', scheme: 'bearer', description: 'The SCIM token of a sign-on provider (`cv_scim_…`).' },
   certificate: { type: 'mutualTLS', description: 'The client certificate of an AppConnection, on the TLS port.' },
 };
 
@@ -154,7 +149,9 @@ const REQUIREMENTS: Record<CredentialKind, Json> = {
   certificate: { certificate: [] },
   bound_certificate: { certificate: [] },
   cluster: { clusterToken: [] },
-  scim: { scimToken: [] },
+  // A client that openapi-generator makes for Java sets the token of one bearer scheme only, whichever comes first.
+  scim: { bearer: [] },
+  metrics: { bearer: [] },
 };
 
 function security({ credentials }: EndpointDeclaration): Json[] {
@@ -314,7 +311,7 @@ function contentIn(format: WireFormat | undefined, schema: Json): Json {
   return { ...(format && { [format.mediaType]: { schema } }), 'application/json': { schema } };
 }
 
-/** A body whose bytes are signed. What it may contain is decided by whoever signs it. */
+/** A body whose bytes are signed. What it may contain is decided by anyone who signs it. */
 function signedBody({ bodyBytesMax }: EndpointDeclaration): Json {
   const schema = {
     type: 'object',
@@ -441,7 +438,7 @@ const RATE_HEADERS = {
 };
 
 function header(type: 'string' | 'integer', description: string): Json {
-  return { description, schema: { type } };
+  return { description, schema: type === 'integer' ? withWidth({ type, minimum: 0 }) : { type } };
 }
 
 function ref(kind: string, name: string): Json {

@@ -1,5 +1,5 @@
 import { type Html, html } from './html.ts';
-import { CONVENTIONS, ERRORS, GUIDE, INDEX, type Links } from './links.ts';
+import { CONVENTIONS, ERRORS, GUIDE, INDEX, type Links } from './page-links.ts';
 
 /** The frame of a page, which is the same on every page. */
 export interface PageParts {

@@ -1,13 +1,13 @@
-import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
+import type { EndpointDeclaration } from '../../kernel/endpoint/declaration.ts';
 import { conventionsContent, errorsContent } from './general-pages.ts';
 import { FURTHER_PAGES, guideAddress, guideContent, guidePages, guideTableOfContents } from './guide.ts';
 import type { Html } from './html.ts';
 import { indexContent } from './index-page.ts';
-import { CONVENTIONS, ERRORS, INDEX, Links } from './links.ts';
 import { nounContent, nounContents } from './noun-page.ts';
 import { GROUPS, type NounPage, nounPages } from './nouns.ts';
 import { once } from './once.ts';
 import { type ContentsGroup, pageLayout } from './page-layout.ts';
+import { CONVENTIONS, ERRORS, INDEX, Links } from './page-links.ts';
 
 export interface ReferenceParts {
   declarations: readonly EndpointDeclaration[];

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { findBrowser } from '../../../../test/support/browser.ts';
 import { BrowserPage } from '../../../../test/support/browser-page.ts';
 import { type Service, startService } from '../../../../test/support/service.ts';
-import { DECLARATIONS } from '../../declarations.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 import { nounPages } from './nouns.ts';
 
 /** The reference as a browser shows it. What it says is tested beside its code. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { ERROR_CODES } from '../../kernel/platform/errors.ts';
-import { ANY_TOKEN, endpoint, errorCodes } from '../../kernel/request/declaration.ts';
-import { object } from '../../kernel/request/wire.ts';
+import { ERROR_CODES } from '../../kernel/base/errors.ts';
+import { ANY_TOKEN, endpoint, errorCodes } from '../../kernel/endpoint/declaration.ts';
+import { object } from '../../kernel/wire/wire.ts';
 import { endpointsMarkdown, errorsMarkdown, whoMayCall } from './reference-docs.ts';
 
 const BASE = {

@@ -1,7 +1,7 @@
+import { ERROR_CODES, type ErrorCode, INCOMPLETE_REQUEST_ERRORS } from '../../kernel/base/errors.ts';
+import { CREDENTIAL_NAMES, type EndpointDeclaration, errorCodes, NONE } from '../../kernel/endpoint/declaration.ts';
 import { PLAN_QUOTAS, QUOTAS } from '../../kernel/limits/plan-quotas.ts';
 import { PLANS } from '../../kernel/limits/rate-classes.ts';
-import { ERROR_CODES, type ErrorCode, INCOMPLETE_REQUEST_ERRORS } from '../../kernel/platform/errors.ts';
-import { CREDENTIAL_NAMES, type EndpointDeclaration, errorCodes, NONE } from '../../kernel/request/declaration.ts';
 
 const GENERATED = 'Generated from the code by `npm run generate`; do not edit.';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { idPattern } from '../../kernel/platform/ids.ts';
+import { idPattern } from '../../kernel/base/ids.ts';
 import { plainSchema } from './openapi.ts';
 import { fieldsOf } from './schema-fields.ts';
 

@@ -1,6 +1,6 @@
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import type { TimeSources } from '../../kernel/time/sources.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 
 /** A region that was not reached for this long counts as unreachable. */
 export const UNREACHABLE_MS = MINUTE_MS;
@@ -22,21 +22,32 @@ export function waitMs(leases: readonly number[]): number {
   return longest === 0 ? 0 : Math.ceil(longest * DRIFT) + SECOND_MS;
 }
 
+/** Two clocks of this machine may differ by this much, because one of them may count whole seconds. */
+const CLOCKS_APART_MAX_MS = 2 * SECOND_MS;
+
+/** A moment by both clocks of this machine, neither of which can be set. */
+export interface Moment {
+  readonly elapsed: number;
+  readonly uptime: number;
+}
+
 interface Contact {
   /** How long that region waits for a former primary region that it cannot reach. */
   leaseMs: number;
-  /** When the last pull began that ended complete. */
-  confirmedAt: number;
+  /** When the last pull began that ended complete; null if there was none. */
+  confirmedAt: Moment | null;
   /** When the region last sent a page. */
   reachedAt: number;
   /** How often in a row its directory had another digest. */
   differences: number;
 }
 
-const NEVER: Contact = { leaseMs: 0, confirmedAt: -Infinity, reachedAt: -Infinity, differences: 0 };
+const NEVER: Contact = { leaseMs: 0, confirmedAt: null, reachedAt: -Infinity, differences: 0 };
 
 /**
- * When this process last reached each other region, by its monotonic clock, and the lease that follows from it.
+ * When this process last reached each other region, by two clocks of its machine, and the lease that follows from it. The monotonic clock stands
+ * still while the machine is suspended, and the uptime does not, so the later one counts. If they have come apart since a contact, the machine was
+ * suspended or one of them is wrong, and the contact counts no more: the next complete pull takes its place.
  *
  * The lease must hold although the database is not trusted and any wall clock may be set, so nothing of it is stored. Every node of a region has a
  * lease of its own, from its own complete pulls: a pull is complete once everything that the other region knew when it began is merged into the
@@ -49,18 +60,23 @@ const NEVER: Contact = { leaseMs: 0, confirmedAt: -Infinity, reachedAt: -Infinit
  */
 export class Contacts {
   readonly #config: RegionConfig;
-  readonly #time: Pick<TimeSources, 'elapsed'>;
+  readonly #time: Pick<TimeSources, 'elapsed' | 'uptime'>;
   readonly #openedAt: number;
   readonly #contacts = new Map<string, Contact>();
 
-  constructor(config: RegionConfig, time: Pick<TimeSources, 'elapsed'>) {
+  constructor(config: RegionConfig, time: Pick<TimeSources, 'elapsed' | 'uptime'>) {
     this.#config = config;
     this.#time = time;
     this.#openedAt = time.elapsed();
   }
 
+  /** For waits, which must not be too short: time in which the machine was suspended does not count. */
   elapsed(): number {
     return this.#time.elapsed();
+  }
+
+  moment(): Moment {
+    return { elapsed: this.#time.elapsed(), uptime: this.#time.uptime() };
   }
 
   hasLease(): boolean {
@@ -68,20 +84,20 @@ export class Contacts {
     if (leaseMs === 0 || peers.length === 0) return true;
     const needed = quorums(peers.length + 1).toServe - 1;
     if (needed === 0) return true;
-    const ends = peers.map(({ name }) => this.#endOf(name)).sort((a, b) => b - a);
-    return this.elapsed() < (ends[needed - 1] ?? -Infinity);
+    const now = this.moment();
+    return peers.filter(({ name }) => this.#isCurrent(name, now)).length >= needed;
   }
 
   /** Whether this process has merged what enough other regions know, however long ago. */
   hasPulled(): boolean {
     const { leaseMs, peers } = this.#config;
-    const pulled = peers.filter(({ name }) => this.#of(name).confirmedAt > NEVER.confirmedAt).length;
+    const pulled = peers.filter(({ name }) => this.#of(name).confirmedAt !== null).length;
     return leaseMs === 0 || pulled >= quorums(peers.length + 1).toServe - 1;
   }
 
-  #endOf(region: string): number {
+  #isCurrent(region: string, now: Moment): boolean {
     const { confirmedAt, leaseMs } = this.#of(region);
-    return confirmedAt + Math.min(leaseMs, this.#config.leaseMs);
+    return confirmedAt !== null && passedMs(confirmedAt, now) < Math.min(leaseMs, this.#config.leaseMs);
   }
 
   isReachable(region: string): boolean {
@@ -95,7 +111,7 @@ export class Contacts {
   /** Seconds since the directory of each other region was merged, or since this process started. */
   lags(): { peer: string; value: number }[] {
     return this.#config.peers.map(({ name }) => {
-      const at = Math.max(this.#openedAt, this.#of(name).confirmedAt);
+      const at = this.#of(name).confirmedAt?.elapsed ?? this.#openedAt;
       return { peer: name, value: Math.max(0, (this.elapsed() - at) / SECOND_MS) };
     });
   }
@@ -112,4 +128,11 @@ export class Contacts {
   #of(region: string): Contact {
     return this.#contacts.get(region) ?? NEVER;
   }
+}
+
+/** How much time has passed at most; infinite if the clocks disagree, or one of them is missing. */
+function passedMs(since: Moment, now: Moment): number {
+  const elapsed = now.elapsed - since.elapsed;
+  const uptime = now.uptime - since.uptime;
+  return Math.abs(uptime - elapsed) <= CLOCKS_APART_MAX_MS ? Math.max(elapsed, uptime) : Number.POSITIVE_INFINITY;
 }

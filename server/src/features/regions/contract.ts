@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { id, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/request/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { id, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
 import { leaseMs, PUSHED_MAX, RegionOperation, regionNameText, SyncPageBody, VECTOR_LENGTH_MAX } from './schemas.ts';
 
 const REASON_LENGTH_MAX = 500;
@@ -194,7 +194,11 @@ export const pullDirectory = endpoint({
       }),
     ),
     digest_at: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Asks for a digest of what does not expire up to this time, in ms.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Asks for a digest of what does not expire up to this time, in ms.',
+      }),
     ),
   }),
   body: NONE,
@@ -207,9 +211,9 @@ export const pushDirectory = endpoint({
   ...between,
   name: 'pushDirectory',
   method: 'POST',
-  summary: 'Tell this region operations at once',
+  summary: 'Tell this region of promotions at once',
   description:
-    'Only for the other regions. A promotion tells them so, and proceeds once enough of them have noted it. What is not signed by its origin is refused.',
+    'Only for the other regions. A promotion tells them so, and proceeds once enough of them have noted it. What is no promotion, or is not signed by its origin, is refused.',
   audit: 'regions:sync',
   effect: 'read',
   query: NONE,

@@ -3,13 +3,11 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { type Authenticated, SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { expiryOfCell } from './crdt/merge.ts';
-import type { CellKind, Operation } from './crdt/operation.ts';
+import { type CellKind, isSaidByEach, type Operation } from './crdt/operation.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
     region_cells: Authenticated<CellRow, 'expires_at'>;
-    region_vectors: VectorRow;
-    region_clocks: ClockRow;
     region_promotions: Authenticated<PromotionRow>;
   }
 }
@@ -19,6 +17,7 @@ export interface CellRow {
   tenant_id: string;
   kind: CellKind;
   cell_key: string;
+  /** The tag of an element of a set, or the region of a cell that each region has. Cells of earlier releases do not name it. */
   tag: string;
   origin: string;
   seq: number;
@@ -29,21 +28,6 @@ export interface CellRow {
   signature: string;
   /** A copy of the expiry in the value, to find what can be deleted. */
   expires_at: number | null;
-}
-
-interface VectorRow {
-  tenant_id: string;
-  origin: string;
-  seq: number;
-}
-
-/** The latest time that this region wrote or saw, and the number of its last operation. */
-interface ClockRow {
-  tenant_id: string;
-  region: string;
-  ms: number;
-  counter: number;
-  seq: number;
 }
 
 /** A tenant that this region was made the primary region of, until and after it serves it. */
@@ -77,7 +61,8 @@ export const REGION_PROMOTIONS = new AuthenticatedTable<'region_promotions', Pro
 });
 
 export function operationOf(row: CellRow): Operation {
-  const { origin, seq, ms, counter, kind, cell_key, tag, is_removed, value, signature } = row;
+  const { origin, seq, ms, counter, kind, cell_key, is_removed, value, signature } = row;
+  const tag = isSaidByEach(kind) ? '' : row.tag;
   return { origin, seq, ms, counter, kind, key: cell_key, tag, isRemoved: is_removed === 1, value, signature };
 }
 
@@ -87,6 +72,7 @@ function rowOf(operation: Operation): CellRow {
     ...same,
     tenant_id: SYSTEM_TENANT,
     cell_key: key,
+    tag: isSaidByEach(operation.kind) ? operation.origin : operation.tag,
     is_removed: isRemoved ? 1 : 0,
     expires_at: expiryOfCell(operation),
   };
@@ -95,13 +81,17 @@ function rowOf(operation: Operation): CellRow {
 /** Replaces a cell. A row that was forged counts as missing, and what the regions signed takes its place. */
 export async function putCell(tx: Tx, operation: Operation, before: CellRow | undefined): Promise<void> {
   const row = rowOf(operation);
-  if (before !== undefined) {
+  if (before !== undefined && before.tag !== row.tag) await deleteCell(tx, before);
+  else if (before !== undefined) {
     await REGION_CELLS.update(tx, before, row);
     return;
   }
-  const { kind, cell_key, tag } = row;
-  await REGION_CELLS.deleteWhere(tx, (eb) => eb.and({ tenant_id: SYSTEM_TENANT, kind, cell_key, tag }));
+  await deleteCell(tx, row);
   await REGION_CELLS.insert(tx, row);
+}
+
+export async function deleteCell(tx: Tx, { kind, cell_key, tag }: CellRow): Promise<void> {
+  await REGION_CELLS.deleteWhere(tx, (eb) => eb.and({ tenant_id: SYSTEM_TENANT, kind, cell_key, tag }));
 }
 
 /** The authentic cells among those with these keys. */
@@ -166,7 +156,7 @@ function ofOrigin(db: Reader, origin: string, after: number, limit: number) {
     .limit(limit);
 }
 
-/** The cells that an origin wrote last, after a number, in their order. They are not verified: whoever gets them checks the signatures. */
+/** The cells that an origin wrote last, after a number, in their order. They are not verified: anyone who gets them checks the signatures. */
 export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
   return ofOrigin(db, origin, after, limit).execute();
 }
@@ -183,52 +173,6 @@ export async function deleteExpiredCells(tx: Tx, cutoff: Cutoff, limit: number):
   const which = (eb: Parameters<Parameters<typeof REGION_CELLS.deleteWhere>[1]>[0]) =>
     eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('expires_at', '<', cutoff)]);
   return (await REGION_CELLS.deleteWhere(tx, which, limit)).length;
-}
-
-export async function readVector(db: Reader): Promise<Map<string, number>> {
-  const rows = await db
-    .selectFrom('region_vectors')
-    .select(['origin', 'seq'])
-    .where('tenant_id', '=', SYSTEM_TENANT)
-    .execute();
-  return new Map(rows.map(({ origin, seq }) => [origin, seq]));
-}
-
-export async function putVector(tx: Tx, origin: string, seq: number): Promise<void> {
-  await tx
-    .insertInto('region_vectors')
-    .values({ tenant_id: SYSTEM_TENANT, origin, seq })
-    .onConflict((c) => c.columns(['tenant_id', 'origin']).doUpdateSet({ seq }))
-    .execute();
-}
-
-/** Everything that changes the directory locks this row, so that numbers are committed in their order and readers miss none. */
-export async function lockClock(tx: Tx, region: string): Promise<Pick<ClockRow, 'ms' | 'counter' | 'seq'>> {
-  await tx
-    .insertInto('region_clocks')
-    .values({ tenant_id: SYSTEM_TENANT, region, ms: 0, counter: 0, seq: 0 })
-    .onConflict((c) => c.columns(['tenant_id', 'region']).doNothing())
-    .execute();
-  return tx
-    .selectFrom('region_clocks')
-    .select(['ms', 'counter', 'seq'])
-    .where('tenant_id', '=', SYSTEM_TENANT)
-    .where('region', '=', region)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-}
-
-export async function putClock(
-  tx: Tx,
-  region: string,
-  change: Partial<Pick<ClockRow, 'ms' | 'counter' | 'seq'>>,
-): Promise<void> {
-  await tx
-    .updateTable('region_clocks')
-    .set(change)
-    .where('tenant_id', '=', SYSTEM_TENANT)
-    .where('region', '=', region)
-    .execute();
 }
 
 export async function findPromotion(db: Reader, tenantId: string): Promise<PromotionRow | undefined> {

@@ -6,13 +6,14 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
-import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import { ForgedRowError } from '../../kernel/storage/row-keys.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import type { RegionConfig } from '../../settings/config.ts';
+import { RefusedBatch, type SyncProblem } from './acceptance.ts';
 import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
 import { type Operation, tagOf, valueText } from './crdt/operation.ts';
-import { Directory, RefusedBatch, type SyncProblem } from './directory.ts';
+import { Directory } from './directory.ts';
 import { deleteExpiredCells, findCells, findPrimary } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
 import { PUSHED_AHEAD_MAX } from './schemas.ts';
@@ -311,5 +312,81 @@ onBothDatabases('the directory', (database) => {
     await assert.rejects(findPrimary(rows.read, 'tenant_f'), ForgedRowError);
     assert.deepEqual(await eu.merge([operation]), ['merged'], 'what was signed takes its place again');
     assert.equal((await eu.cell(rows.read, 'primary', 'tenant_f'))?.origin, 'us');
+  });
+
+  const edit = (statement: ReturnType<typeof sql>) =>
+    service.app.kernel.database.transaction(async (tx) => void (await statement.execute(tx)));
+
+  test('numbers that no clock can have given out are refused', async () => {
+    const last = Number.MAX_SAFE_INTEGER;
+    const before = await state();
+    await refusedFor('clock_ahead', signed({ seq: last }));
+    const far = await pull([], last);
+    assert.deepEqual([[...far.held], far.problem?.problem], [['us'], 'clock_ahead']);
+    const page = (vector: [string, number][]) => ({ operations: [], pushed: [], vector: new Map(vector) });
+    const own = await eu.mergePage('us', page([['eu', last]]), null);
+    assert.equal(own.problem?.problem, 'clock_ahead', 'what others say of this region counts only as far as it can be');
+    const ofOthers = await eu.mergePage('us', page([['ap', last]]), null);
+    assert.deepEqual([[...ofOthers.held], ofOthers.problem], [['ap'], null]);
+    assert.deepEqual(await state(), before);
+  });
+
+  test('a number that was forged counts as missing, until the next pull', async () => {
+    const news = signed({ key: 'tenant_n1' });
+    await pull([news], news.seq);
+    await edit(sql`update region_vectors set seq = ${Number.MAX_SAFE_INTEGER} where origin = 'us'`);
+    assert.equal((await eu.vector()).get('us'), undefined);
+    await pull([], news.seq);
+    assert.equal((await eu.vector()).get('us'), news.seq);
+  });
+
+  test('a clock that was forged is made anew, and what it numbered is written again', async () => {
+    const { database: rows, clock } = service.app.kernel;
+    const write = (key: string) =>
+      rows.transaction((tx) => eu.write(tx, { kind: 'tenant', key, value: { name: 'x' } }));
+    const numberOf = async (key: string) =>
+      (await eu.delta(new Map(), 10_000)).operations.find((one) => one.key === key)?.seq ?? null;
+    await write('tenant_t1');
+    const wrong = clock.now() + 60 * MINUTE_MS;
+    service.clock.set({ node: 60 * MINUTE_MS, database: 60 * MINUTE_MS });
+    await write('tenant_t2');
+    service.clock.set({});
+    assert.ok(((await numberOf('tenant_t2')) ?? 0) >= wrong * 1000);
+    await edit(sql`update region_clocks set seq = 5, ms = ${Number.MAX_SAFE_INTEGER}`);
+    eu.takeRenumbered();
+    await write('tenant_t3');
+    assert.ok(eu.takeRenumbered() && !eu.takeRenumbered());
+    assert.ok(((await numberOf('tenant_t3')) ?? 0) > ((await numberOf('tenant_t1')) ?? 0));
+    for (let at: number | null = 0; at !== null; ) at = await eu.signAgain(at, 100);
+    for (const key of ['tenant_t2', 'tenant_t3']) {
+      const seq = (await numberOf(key)) ?? 0;
+      assert.ok(seq > 0 && seq < wrong * 1000, `${key} has a number that others accept`);
+    }
+    const [again] = await findCells(rows.read, 'tenant', ['tenant_t2']);
+    assert.ok((again?.ms ?? 0) < wrong, 'and a time');
+  });
+
+  test('a region whose database lost a promotion that it noted passes nothing on', async () => {
+    const { database: rows } = service.app.kernel;
+    const value = valueText('primary', { epoch: 1, previous: null });
+    const promotion = signed({ kind: 'primary', key: 'tenant_l', value });
+    await pull([promotion], promotion.seq);
+    let lost = 0;
+    eu.onLost = () => void lost++;
+    const known = new Map([['us', promotion.seq - 1]]);
+    const passedOn = (await eu.delta(known, 1000)).operations.map(({ key }) => key);
+    assert.ok(passedOn.includes('tenant_l'));
+    const edits = [sql`update region_cells set seq = 1 where cell_key = 'tenant_l'`];
+    edits.push(sql`delete from region_cells where cell_key = 'tenant_l'`);
+    for (const statement of edits) {
+      await edit(statement);
+      await assert.rejects(eu.delta(known, 1000), /deleted or put back/);
+      await eu.delta(new Map([['us', promotion.seq]]), 1000);
+    }
+    assert.equal(lost, edits.length);
+    await pull([promotion], promotion.seq);
+    await eu.delta(known, 1000);
+    const { read } = rows;
+    assert.equal((await eu.cell(read, 'primary', 'tenant_l'))?.origin, 'us');
   });
 });

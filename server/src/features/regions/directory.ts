@@ -1,45 +1,34 @@
-import type { Clock } from '../../kernel/platform/clock.ts';
-import { yielder } from '../../kernel/platform/yielding.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
+import { unavailable } from '../../kernel/base/errors.ts';
+import { yielder } from '../../kernel/fairness/yielding.ts';
 import type { Database, Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import { DirectoryDigest } from './crdt/digest.ts';
-import { isTooFarAhead, nextStamp, stampAfter } from './crdt/hybrid-clock.ts';
-import { cellId, expiryOfCell, isConflict, isForgotten, winner } from './crdt/merge.ts';
+import { Acceptance, RefusedBatch } from './acceptance.ts';
+import { isTooFarAhead, nextStamp, SEQS_PER_MS, stampAfter } from './crdt/hybrid-clock.ts';
+import { cellId, expiryOfCell, isConflict, isForgotten, isLess, tenantsAffected, winner } from './crdt/merge.ts';
 import {
   type CellKind,
   type CellValues,
+  isExcessive,
   isSetKind,
-  malformation,
   type Operation,
   parsedValue,
   removalText,
   tagOf,
   valueText,
 } from './crdt/operation.ts';
-import { byOriginAndSeq, type Delta, deltaOf, type Vector } from './crdt/vector.ts';
+import { byOriginAndSeq, type Delta, type Vector } from './crdt/vector.ts';
+import { DirectoryPages } from './directory-pages.ts';
 import * as store from './directory-store.ts';
 import type { RegionIdentity } from './identity.ts';
+import { lockClock, type OwnClock, putClock, putVector, readClock } from './numbers-store.ts';
 import { PUSHED_AHEAD_MAX, REGION_NAME } from './schemas.ts';
 import { SeenPrimaries } from './seen-primaries.ts';
+import { noteTerms } from './terms-store.ts';
 
-/** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
-const SEQS_PER_MS = 1000;
 /** Verifying a signature takes as long as reading so many entries of a log. */
 const ENTRIES_PER_SIGNATURE = 50;
-
-export type SyncProblem = 'malformed' | 'unknown_origin' | 'bad_signature' | 'clock_ahead' | 'too_many_pushed';
-
-/** What another region sent is not accepted. */
-export class RefusedBatch extends Error {
-  override readonly name = 'RefusedBatch';
-  readonly problem: SyncProblem;
-
-  constructor(problem: SyncProblem, message: string) {
-    super(message);
-    this.problem = problem;
-  }
-}
 
 export interface Write<K extends CellKind = CellKind> {
   kind: K;
@@ -51,6 +40,8 @@ export interface Page {
   readonly operations: readonly Operation[];
   /** Promotions that are ahead of earlier operations of their origins. */
   readonly pushed: readonly Operation[];
+  /** What this region has with the page, as the other one says. */
+  readonly vector?: Vector;
 }
 
 export interface PageResult {
@@ -77,9 +68,15 @@ export class Directory {
   readonly #clock: Clock;
   readonly #identity: RegionIdentity;
   readonly #onConflict: (tenantId: string, regions: readonly string[]) => void;
+  readonly #acceptance: Acceptance;
+  readonly #pages: DirectoryPages;
   readonly seen = new SeenPrimaries();
   /** Called after a merge with the tenants that it is about. */
   onMerged: (tenantIds: readonly string[]) => void = () => {};
+  /** Called when the database lost something that this process has seen in it: what the other regions know takes its place. */
+  onLost: () => void = () => {};
+  /** Whether the clock of this region was made anew: what it did not number must be written again. */
+  #isRenumbered = false;
 
   constructor(parts: {
     region: string;
@@ -93,6 +90,8 @@ export class Directory {
     this.#clock = parts.clock;
     this.#identity = parts.identity;
     this.#onConflict = parts.onConflict;
+    this.#acceptance = new Acceptance(parts.identity, parts.clock);
+    this.#pages = new DirectoryPages({ ...parts, seen: this.seen, onLost: () => this.onLost() });
   }
 
   /** Writes cells in the transaction of the change that they tell the other regions about. */
@@ -116,8 +115,16 @@ export class Directory {
     writes: readonly { kind: CellKind; key: string; value: string; removes: string | null }[],
   ): Promise<void> {
     if (writes.length === 0) return;
-    let clock = await store.lockClock(tx, this.region);
-    const cells = writes.map(({ kind, key, value, removes }) => ({ kind, key, value, removes, tag: removes ?? '' }));
+    let clock = await this.#lock(tx);
+    const origin = this.region;
+    const cells = writes.map(({ kind, key, value, removes }) => ({
+      kind,
+      key,
+      value,
+      removes,
+      tag: removes ?? '',
+      origin,
+    }));
     const current = new Map((await this.#rows(tx, cells)).map((row) => [cellId(store.operationOf(row)), row]));
     const operations = cells.map(({ removes, ...cell }) => {
       const now = this.#clock.now();
@@ -126,36 +133,59 @@ export class Directory {
       const { ms, counter } = held === undefined ? own : stampAfter(own, held, now);
       clock = { ms: own.ms, counter: own.counter, seq: Math.max(clock.seq + 1, now * SEQS_PER_MS) };
       const { seq } = clock;
-      const tag = removes ?? (isSetKind(cell.kind) ? tagOf({ origin: this.region, seq }) : '');
-      return this.#identity.sign({ origin: this.region, seq, ms, counter, ...cell, tag, isRemoved: removes !== null });
+      const tag = removes ?? (isSetKind(cell.kind) ? tagOf({ origin, seq }) : '');
+      return this.#identity.sign({ seq, ms, counter, ...cell, tag, isRemoved: removes !== null });
     });
     await this.#write(tx, operations);
-    await store.putClock(tx, this.region, clock);
-    await store.putVector(tx, this.region, clock.seq);
+    await putClock(tx, this.region, clock);
+    await putVector(tx, this.region, clock.seq);
+  }
+
+  async #lock(tx: Tx): Promise<OwnClock> {
+    const { isNew, ...clock } = await lockClock(tx, this.region, this.#clock.now());
+    this.#isRenumbered ||= isNew;
+    return clock;
+  }
+
+  /** Once for each time that the clock was made anew. */
+  takeRenumbered(): boolean {
+    const wasRenumbered = this.#isRenumbered;
+    this.#isRenumbered = false;
+    return wasRenumbered;
   }
 
   /**
-   * Writes again what this region signed with another key than its present one, so that the others can do without the certificate of the old one.
-   * It looks at some cells after the number `after`, and returns where to go on; null if there are no more.
+   * Writes again what this region signed with another key than its present one, so that the others can do without the certificate of the old one,
+   * and what its clock has not numbered or is too far ahead of it, which the others refuse. It looks at some cells after the number `after`, and returns where to go on; null if there are no more.
    */
   async signAgain(after: number, limit: number): Promise<number | null> {
     const rows = await store.cellsOfOrigin(this.#database.read, this.region, after, limit);
     const stale = new Set<string>();
     const yieldAfter = yielder(SYSTEM_TENANT);
+    const clock = await readClock(this.#database.read, this.region, this.#clock.now());
     for (const row of rows) {
       await yieldAfter(ENTRIES_PER_SIGNATURE);
-      if (!this.#identity.isSignedWithOwnKey(store.operationOf(row))) stale.add(row.signature);
+      const isCurrent = row.seq <= clock.seq && !this.#isAheadOf(clock, row);
+      if (!isCurrent || !this.#identity.isSignedWithOwnKey(store.operationOf(row))) stale.add(row.signature);
     }
     if (stale.size > 0) {
       await this.#database.transaction(async (tx) => {
-        await store.lockClock(tx, this.region);
+        const clock = await this.#lock(tx);
         const current = await store.cellsOfOrigin(tx, this.region, after, limit);
         const left = current.filter(({ signature }) => stale.has(signature));
         // Nothing is signed that somebody else wrote into the database.
-        for (const row of await store.REGION_CELLS.authenticOf(tx, left)) await this.#again(tx, row);
+        for (const row of await store.REGION_CELLS.authenticOf(tx, left)) {
+          // Its time would win over that of the row that takes its place.
+          if (this.#isAheadOf(clock, row)) await store.deleteCell(tx, row);
+          await this.#again(tx, row);
+        }
       });
     }
     return rows.at(-1)?.seq ?? null;
+  }
+
+  #isAheadOf(clock: OwnClock, row: store.CellRow): boolean {
+    return isTooFarAhead(row, Math.max(clock.ms, this.#clock.now()));
   }
 
   async #again(tx: Tx, row: store.CellRow): Promise<void> {
@@ -172,15 +202,18 @@ export class Directory {
    */
   async merge(pushed: readonly Operation[]): Promise<MergeResult[]> {
     for (const operation of pushed) {
-      const problem = this.#problemOf(operation) ?? this.#clockProblem(operation);
+      const problem = this.#acceptance.problemOf(operation);
       if (problem !== null) throw problem;
     }
     const changing = await this.#apply({ accepted: pushed, pushed, reached: new Map() });
     const merged = new Set(changing.map(cellId));
     const current = await this.#current(this.#database.read, pushed);
     return pushed.map((operation) => {
-      const { origin, seq } = current.get(cellId(operation)) ?? operation;
-      if (origin !== operation.origin || seq !== operation.seq) return 'superseded';
+      const held = current.get(cellId(operation));
+      // The region that sent it counts on what is noted here.
+      const isLost = held === undefined ? !isForgotten(operation, this.#clock.now()) : isLess(held, operation);
+      if (isLost) throw unavailable('The database of this region did not store what it was told: try again.');
+      if (held !== undefined && (held.origin !== operation.origin || held.seq !== operation.seq)) return 'superseded';
       return merged.has(cellId(operation)) ? 'merged' : 'known';
     });
   }
@@ -204,12 +237,13 @@ export class Directory {
     const held = new Set(heldBefore);
     let problem: RefusedBatch | null = null;
     const yieldAfter = yielder(SYSTEM_TENANT);
-    // A region that was removed from the configuration has no say any more, whoever passes on what it wrote.
+    // A region that was removed from the configuration has no say any more, also where another region passes on what it wrote.
     const hasSay = ({ origin }: Operation) => !REGION_NAME.test(origin) || this.#identity.isKnownRegion(origin);
     for (const operation of page.operations.filter(hasSay).sort(byOriginAndSeq)) {
       const { origin, kind } = operation;
       await yieldAfter(ENTRIES_PER_SIGNATURE);
-      const found = this.#problemInPage(from, operation);
+      const found = this.#acceptance.problemInPage(from, operation);
+      if (found === null && isExcessive(operation)) continue;
       if (found !== null) {
         held.add(origin);
         // Without that promotion this region cannot rely on what it knows, and a region whose own clock is wrong is not relied on at all.
@@ -219,11 +253,21 @@ export class Directory {
     }
     for (const operation of page.pushed.filter(hasSay)) {
       if (operation.kind !== 'primary') throw new RefusedBatch('malformed', 'only promotions are pushed');
-      const found = this.#problemInPage(from, operation);
+      const found = this.#acceptance.problemInPage(from, operation);
       if (found === null) pushed.push(operation);
       else problem ??= found;
     }
+    const numbers = new Map(page.vector);
+    if (seq !== null) numbers.set(from, seq);
+    for (const [origin, number] of numbers) {
+      const found = this.#acceptance.problemOfNumber(origin, number);
+      if (found === null) continue;
+      held.add(origin);
+      if (origin === from || origin === this.region) problem ??= found;
+    }
     const reached = new Map(seq === null || held.has(from) ? [] : [[from, seq]]);
+    // After a restore, the others may know later numbers of this region, which must not be given out again.
+    if (!held.has(this.region)) reached.set(this.region, numbers.get(this.region) ?? 0);
     for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
     await this.#apply({ accepted: [...accepted, ...pushed], pushed, reached });
     return { held, problem };
@@ -235,7 +279,7 @@ export class Directory {
     const living = accepted.filter((operation) => !isForgotten(operation, now));
     // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
     const changing = await this.#winners(this.#database.read, living);
-    const known = await store.readVector(this.#database.read);
+    const known = await this.vector();
     const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
     if (changing.length > 0 || isAhead) await this.#commit({ accepted: living, pushed, reached }, changing);
     this.#noteSeen(accepted);
@@ -248,62 +292,27 @@ export class Directory {
     if (news.length > 0) this.onMerged(tenantsAffected(news));
   }
 
-  #problemOf(operation: Operation): RefusedBatch | null {
-    const problem = malformation(operation);
-    if (problem !== null) return new RefusedBatch('malformed', problem);
-    if (!this.#identity.isKnownRegion(operation.origin))
-      return new RefusedBatch('unknown_origin', 'an operation is from a region that is not configured');
-    if (!this.#identity.isSigned(operation))
-      return new RefusedBatch('bad_signature', `an operation is not signed by its origin, ${operation.origin}`);
-    return null;
-  }
-
-  /** Throws if the page cannot be from a region that works as it should. */
-  #problemInPage(from: string, operation: Operation): RefusedBatch | null {
-    const wrong = this.#problemOf(operation);
-    if (wrong !== null && (operation.origin === from || wrong.problem === 'malformed')) throw wrong;
-    return wrong ?? this.#clockProblem(operation);
-  }
-
-  #clockProblem(operation: Operation): RefusedBatch | null {
-    if (!isTooFarAhead(operation, this.#clock.now())) return null;
-    const { origin } = operation;
-    return new RefusedBatch('clock_ahead', `the clock of ${origin} is more than a minute ahead of this region's`);
-  }
-
   async #commit({ accepted, pushed, reached }: Merging, changing: readonly Operation[]): Promise<void> {
     await this.#database.transaction(async (tx) => {
       // Locked before the clock, as in transactions that revoke a token. Requests in progress are checked again before they commit.
       for (const tenantId of tenantsAffected(changing)) await raiseEpoch(tx, tenantId);
-      const clock = await store.lockClock(tx, this.region);
+      const clock = await this.#lock(tx);
       await this.#write(tx, accepted);
       if (pushed.length > 0) await this.#refuseTooMany(tx);
-      const known = await store.readVector(tx);
-      for (const [origin, seq] of reached) if (seq > (known.get(origin) ?? 0)) await store.putVector(tx, origin, seq);
-      // After a restore, the others may know later numbers of this region.
-      await store.putClock(tx, this.region, { seq: Math.max(clock.seq, reached.get(this.region) ?? 0) });
+      const known = await this.#pages.vector(tx);
+      for (const [origin, seq] of reached) if (seq > (known.get(origin) ?? 0)) await putVector(tx, origin, seq);
+      await putClock(tx, this.region, { ...clock, seq: Math.max(clock.seq, reached.get(this.region) ?? 0) });
     });
     this.onMerged(tenantsAffected(changing));
   }
 
   /** Every page has all of them, so there must not be more than fit. */
   async #refuseTooMany(tx: Tx): Promise<void> {
-    if ((await this.#pushedAhead(tx, await store.readVector(tx), new Map())).length <= PUSHED_AHEAD_MAX) return;
+    if ((await this.#pages.pushedAhead(tx, await this.#pages.vector(tx), new Map())).length <= PUSHED_AHEAD_MAX) return;
     throw new RefusedBatch(
       'too_many_pushed',
       'too many promotions were pushed here that this region has not pulled yet: try again once it has',
     );
-  }
-
-  /** The primary regions that were pushed here ahead of what this region has pulled, and that a region with the vector `known` may lack. */
-  async #pushedAhead(db: Reader, own: Vector, known: Vector): Promise<Operation[]> {
-    const cells: Operation[] = [];
-    for (const origin of this.#identity.names) {
-      const after = Math.max(own.get(origin) ?? 0, known.get(origin) ?? 0);
-      const rows = await store.primariesAfter(db, origin, after, PUSHED_AHEAD_MAX + 1);
-      cells.push(...rows.map(store.operationOf));
-    }
-    return cells;
   }
 
   async #write(tx: Tx, operations: readonly Operation[]): Promise<void> {
@@ -318,7 +327,11 @@ export class Directory {
         this.#onConflict(operation.key, [current.origin, operation.origin]);
       if (current === undefined || winner(current, operation) === operation) next.set(id, operation);
     }
-    for (const [id, operation] of next) await store.putCell(tx, operation, before.get(id));
+    for (const [id, operation] of next) {
+      const row = before.get(id);
+      if (row !== undefined && operation.kind === 'primary') await noteTerms(tx, store.operationOf(row));
+      await store.putCell(tx, operation, row);
+    }
   }
 
   async #rows(db: Reader, operations: readonly Pick<Operation, 'kind' | 'key'>[]): Promise<store.CellRow[]> {
@@ -339,39 +352,20 @@ export class Directory {
     const current = await this.#current(db, operations);
     return operations.filter((operation) => {
       const held = current.get(cellId(operation));
-      return held === undefined || (winner(held, operation) === operation && held.signature !== operation.signature);
+      return held === undefined || isLess(held, operation);
     });
   }
 
-  /**
-   * What a region with this vector lacks. `pushed`, with the last page, are the promotions that this region noted although it has not pulled
-   * everything that their origins wrote before. A region that has noted a promotion must pass it on at once: the regions that a former primary
-   * region relies on may have nothing but this one in common with those that noted it.
-   */
-  async delta(known: Vector, limit: number): Promise<Delta<Operation> & { pushed: Operation[] }> {
-    const { read } = this.#database;
-    const own = await store.readVector(read);
-    const cells: Operation[] = [];
-    for (const origin of [...own.keys()].filter((name) => this.#identity.isKnownRegion(name)).sort()) {
-      if (cells.length > limit) break;
-      const after = known.get(origin) ?? 0;
-      if ((own.get(origin) ?? 0) <= after) continue;
-      cells.push(...(await store.cellsOfOrigin(read, origin, after, limit + 1 - cells.length)).map(store.operationOf));
-    }
-    const delta = deltaOf(cells, own, known, limit);
-    return { ...delta, pushed: delta.isComplete ? await this.#pushedAhead(read, own, known) : [] };
+  delta(known: Vector, limit: number): Promise<Delta<Operation> & { pushed: Operation[] }> {
+    return this.#pages.delta(known, limit);
   }
 
   vector(): Promise<Map<string, number>> {
-    return store.readVector(this.#database.read);
+    return this.#pages.vector(this.#database.read);
   }
 
-  async digest(asOf: number): Promise<string> {
-    const digest = new DirectoryDigest(asOf);
-    for await (const rows of store.REGION_CELLS.walk(this.#database.read, SYSTEM_TENANT)) {
-      for (const row of rows) if (this.#identity.isKnownRegion(row.origin)) digest.add(store.operationOf(row));
-    }
-    return digest.toString();
+  digest(asOf: number): Promise<string> {
+    return this.#pages.digest(asOf);
   }
 
   async cell<K extends CellKind>(
@@ -391,15 +385,4 @@ function removalOf(element: Operation): { value: string; removes: string } {
   const expiresAt = expiryOfCell(element);
   if (expiresAt === null) throw new Error('only an element of a set that expires can be removed');
   return { value: removalText(expiresAt), removes: element.tag };
-}
-
-/** The tenants whose requests must be checked again: their primary region changed, or one of their tokens was revoked. */
-function tenantsAffected(operations: readonly Operation[]): string[] {
-  const tenants = new Set<string>();
-  for (const operation of operations) {
-    if (operation.kind === 'primary') tenants.add(operation.key);
-    if (operation.kind === 'revoked_token')
-      tenants.add(parsedValue(operation as Operation & { kind: 'revoked_token' }).tenant_id);
-  }
-  return [...tenants].sort();
 }

@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { AddressGuard } from '../../kernel/outbound/address-guard.ts';
 import { HttpClient } from '../../kernel/outbound/http-client.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import type { RegionConfig, RegionPeer } from '../../settings/config.ts';
+import { RefusedBatch } from './acceptance.ts';
 import { pushDirectory } from './contract.ts';
 import type { Operation } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
-import { RefusedBatch } from './directory.ts';
 import type { RegionIdentity } from './identity.ts';
 import { OPERATIONS_MAX, PUSHED_AHEAD_MAX, PUSHED_MAX } from './schemas.ts';
 import { readPage, type SyncPage, vectorText } from './sync-page.ts';

@@ -1,17 +1,18 @@
 import { createPublicKey } from 'node:crypto';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
-import type { RevokedToken } from '../../kernel/integrity/row-changes.ts';
-import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { ForeignToken, Home, Regions } from '../../kernel/request/region-gate.ts';
+import type { ForeignToken, Home, Regions } from '../../kernel/auth/region-gate.ts';
+import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { RevokedToken } from '../../kernel/storage/row-changes.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import type { Contacts } from './contacts.ts';
-import { epochOf, isElement } from './crdt/merge.ts';
-import { type Operation, parsedValue } from './crdt/operation.ts';
+import { epochOf } from './crdt/merge.ts';
+import { parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { type CellRow, findCells, findPrimary, findPromotion, operationOf } from './directory-store.ts';
+import { type CellRow, findPrimary, findPromotion, operationOf } from './directory-store.ts';
+import type { RegionStatements } from './region-statements.ts';
 import { isPutBack } from './seen-primaries.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
@@ -21,6 +22,14 @@ const LOOKUP_BYTES = 256;
 const HERE: Home = { kind: 'here', isAssigned: true };
 const UNASSIGNED: Home = { kind: 'here', isAssigned: false };
 const UNKNOWN: Home = { kind: 'unknown' };
+
+interface Parts {
+  config: RegionConfig;
+  kernel: Pick<Kernel, 'clock' | 'database' | 'operatorTenantId'>;
+  directory: Directory;
+  contacts: Contacts;
+  statements: RegionStatements;
+}
 
 interface Lookup {
   home: Home;
@@ -32,14 +41,16 @@ interface Lookup {
 export class Homes implements Regions {
   readonly name: string;
   readonly #config: RegionConfig;
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock' | 'database' | 'operatorTenantId'>;
   readonly #directory: Directory;
   readonly #contacts: Contacts;
+  readonly #statements: RegionStatements;
   /** Called when a row was put back or deleted: what the other regions know takes its place. */
   onPutBack: () => void = () => {};
   readonly #lookups = new BoundedCache<string, Lookup>({ bytesMax: LOOKUPS_BYTES_MAX, bytesOf: () => LOOKUP_BYTES });
 
-  constructor(config: RegionConfig, kernel: Kernel, directory: Directory, contacts: Contacts) {
+  constructor({ config, kernel, directory, contacts, statements }: Parts) {
+    this.#statements = statements;
     this.name = config.name;
     this.#config = config;
     this.#kernel = kernel;
@@ -106,11 +117,14 @@ export class Homes implements Regions {
     return this.#contacts.hasLease();
   }
 
-  /** The claims of a token that another region's key signed, unless it was revoked. */
+  /** The claims of a token of a tenant that a region which speaks for it signed, unless it was revoked. */
   async foreignToken(jwt: string): Promise<ForeignToken | null> {
-    for (const key of await this.#publicKeys(jwt)) {
+    for (const [origin, key] of await this.#publicKeys(jwt)) {
       const found = await this.#verified(jwt, key);
-      if (found !== null) return (await this.isRevoked(found.tokenId)) ? null : found;
+      if (found === null) continue;
+      const { read } = this.#kernel.database;
+      if (!(await this.#statements.speakersFor(read, found.tenantId)).has(origin)) continue;
+      return (await this.isRevoked(found.tokenId, found.tenantId)) ? null : found;
     }
     return null;
   }
@@ -137,21 +151,19 @@ export class Homes implements Regions {
    * The keys with the id that a token names, the last one of each region: a region that publishes a key with the id of another region's must not
    * make that one useless. Anybody can send a token that names any id, so it must not cost a list of all.
    */
-  async #publicKeys(jwt: string): Promise<PublicKey[]> {
+  async #publicKeys(jwt: string): Promise<[origin: string, key: PublicKey][]> {
     const kid = keyIdOf(jwt);
     if (kid === null) return [];
-    const rows = await findCells(this.#kernel.database.read, 'public_key', [kid]);
-    const elements = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
-    const latest = new Map(elements.sort((a, b) => a.seq - b.seq).map((one) => [one.origin, parsedValue(one)]));
-    return [...latest]
-      .filter(
-        ([origin, { verifies_until }]) => this.urlOf(origin) !== null && verifies_until > this.#kernel.clock.now(),
-      )
-      .map(([, key]) => key);
+    const elements = await this.#statements.of(this.#kernel.database.read, 'public_key', kid);
+    const latest = elements
+      .sort((a, b) => a.seq - b.seq)
+      .map((one): [string, PublicKey & { verifies_until: number }] => [one.origin, parsedValue(one)]);
+    const now = this.#kernel.clock.now();
+    return [...new Map(latest)].filter(([origin, key]) => this.urlOf(origin) !== null && key.verifies_until > now);
   }
 
-  async isRevoked(tokenId: string): Promise<boolean> {
-    return (await findCells(this.#kernel.database.read, 'revoked_token', [tokenId])).length > 0;
+  isRevoked(tokenId: string, tenantId: string): Promise<boolean> {
+    return this.#statements.isRevoked(this.#kernel.database.read, tokenId, tenantId);
   }
 
   async publishRevoked(tx: Tx, tokens: readonly RevokedToken[]): Promise<void> {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type TestCertificate, testAuthority } from '../../../../test/support/test-authority.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { StartError } from '../../kernel/storage/data-folder.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
+import { StartError } from '../../kernel/base/data-folder.ts';
 import { quorums } from './contacts.ts';
 import { RegionIdentity } from './identity.ts';
 

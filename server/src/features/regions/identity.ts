@@ -8,10 +8,10 @@ import {
   X509Certificate,
 } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { PeerCertificate } from '../../kernel/auth/peer-certificate.ts';
+import { StartError } from '../../kernel/base/data-folder.ts';
 import { decodeBase64 } from '../../kernel/crypto/base64.ts';
-import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
-import { StartError } from '../../kernel/storage/data-folder.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import { type Operation, signedText, type UnsignedOperation } from './crdt/operation.ts';
 
 const CERTIFICATES_MAX = 16;
@@ -109,7 +109,7 @@ function certificateOf(der: Uint8Array): X509Certificate | null {
   try {
     return new X509Certificate(Buffer.from(der));
   } catch {
-    // Whoever connects can present any bytes; those that are no certificate are nobody's.
+    // Anyone who connects can present any bytes; those that are no certificate are nobody's.
     return null;
   }
 }

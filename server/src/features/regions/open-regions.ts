@@ -1,13 +1,15 @@
 import type { Counter } from 'prom-client';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import { Contacts } from './contacts.ts';
 import { Directory } from './directory.ts';
 import { Exchange } from './exchange.ts';
 import { Homes } from './homes.ts';
 import { RegionIdentity } from './identity.ts';
+import type { RegionKernel } from './links.ts';
 import { Promotions } from './promotions.ts';
 import { Publication } from './publication.ts';
+import { RegionStatements } from './region-statements.ts';
 import { Synchronization } from './synchronization.ts';
 
 export interface RegionMetrics {
@@ -21,6 +23,7 @@ export interface OpenRegions {
   identity: RegionIdentity;
   directory: Directory;
   contacts: Contacts;
+  statements: RegionStatements;
   homes: Homes;
   promotions: Promotions;
   synchronization: Synchronization;
@@ -29,7 +32,7 @@ export interface OpenRegions {
 }
 
 /** Registered without regions too, so that dashboards and alerts need not know. */
-export function regionMetrics({ metrics }: Kernel, opened: () => OpenRegions | null): RegionMetrics {
+export function regionMetrics({ metrics }: Pick<Kernel, 'metrics'>, opened: () => OpenRegions | null): RegionMetrics {
   const lags = async () => opened()?.contacts.lags() ?? [];
   metrics.collectBy({ name: 'cv_region_lag_seconds', help: LAG, labels: ['peer'] }, lags);
   metrics.collect('cv_region_lease', LEASE, async () => (opened()?.contacts.hasLease() === false ? 0 : 1));
@@ -40,7 +43,7 @@ export function regionMetrics({ metrics }: Kernel, opened: () => OpenRegions | n
 }
 
 export async function openRegions(
-  kernel: Kernel,
+  kernel: RegionKernel,
   config: RegionConfig,
   { refused, conflicts }: RegionMetrics,
 ): Promise<OpenRegions> {
@@ -53,18 +56,21 @@ export async function openRegions(
   const directory = new Directory({ region: config.name, database, clock, identity, onConflict });
   const contacts = new Contacts(config, time);
   const exchange = new Exchange(config, identity);
-  const homes = new Homes(config, kernel, directory, contacts);
-  const promotions = new Promotions({ config, database, directory, contacts, exchange, log, clock });
+  const statements = new RegionStatements(config.name, identity, () => kernel.operatorTenantId);
+  const homes = new Homes({ config, kernel, directory, contacts, statements });
+  const promotions = new Promotions({ config, database, directory, contacts, statements, exchange, log, clock });
   const publication = new Publication(kernel, config, directory);
   const parts = { kernel, config, directory, contacts, exchange, promotions, publication };
   const synchronization = new Synchronization(parts);
   homes.onPutBack = () => synchronization.pullAll();
+  directory.onLost = () => synchronization.pullAll();
   kernel.regionGate.use(homes);
   return {
     config,
     identity,
     directory,
     contacts,
+    statements,
     homes,
     promotions,
     synchronization,

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../kernel/platform/clock.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { Clock } from '../../kernel/base/clock.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import { type Contacts, quorums, waitMs } from './contacts.ts';
 import type { Directory } from './directory.ts';
 import {
@@ -15,6 +15,7 @@ import {
   putPromotion,
 } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
+import type { RegionStatements } from './region-statements.ts';
 import { publishedHead, replicaOf } from './replica.ts';
 
 /** The lease of each region that has noted an epoch. */
@@ -28,6 +29,7 @@ export class Promotions {
   readonly #database: Database;
   readonly #directory: Directory;
   readonly #contacts: Contacts;
+  readonly #statements: RegionStatements;
   readonly #exchange: Exchange;
   readonly #log: Logger;
   readonly #clock: Clock;
@@ -39,6 +41,7 @@ export class Promotions {
     database: Database;
     directory: Directory;
     contacts: Contacts;
+    statements: RegionStatements;
     exchange: Exchange;
     log: Logger;
     clock: Clock;
@@ -47,6 +50,7 @@ export class Promotions {
     this.#database = parts.database;
     this.#directory = parts.directory;
     this.#contacts = parts.contacts;
+    this.#statements = parts.statements;
     this.#exchange = parts.exchange;
     this.#log = parts.log;
     this.#clock = parts.clock;
@@ -162,7 +166,7 @@ export class Promotions {
     if (previous === null) return null;
     const { read } = this.#database;
     const last = head === null ? null : { ...head, at: this.#clock.now() };
-    const known = last ?? (await publishedHead(this.#directory, read, promoted_id, previous));
+    const known = last ?? (await publishedHead(this.#statements, read, promoted_id, previous));
     return JSON.stringify(await replicaOf(read, promoted_id, known));
   }
 

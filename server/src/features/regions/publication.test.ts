@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import { Directory } from './directory.ts';
 import { putPromotion } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
 import { Publication } from './publication.ts';
+import { RegionStatements } from './region-statements.ts';
 import { publishedHead, replicaOf } from './replica.ts';
 
 const TENANTS = 250;
@@ -20,6 +21,7 @@ onBothDatabases('what a region publishes', (database) => {
   let service: Service;
   let eu: Directory;
   let publication: Publication;
+  let statements: RegionStatements;
 
   before(async () => {
     service = await startService(database);
@@ -30,14 +32,10 @@ onBothDatabases('what a region publishes', (database) => {
     const config: RegionConfig = { name: 'eu', urls: {}, peers: [], certFile, keyFile, leaseMs: 0 };
     const { kernel } = service.app;
     const { database: rows, clock } = kernel;
-    eu = new Directory({
-      region: 'eu',
-      database: rows,
-      clock,
-      identity: new RegionIdentity(config),
-      onConflict: () => {},
-    });
+    const identity = new RegionIdentity(config);
+    eu = new Directory({ region: 'eu', database: rows, clock, identity, onConflict: () => {} });
     publication = new Publication(kernel, config, eu);
+    statements = new RegionStatements('eu', identity, () => kernel.operatorTenantId);
     for (const key of tenants) await take(key, 0);
   });
   after(async () => {
@@ -51,7 +49,7 @@ onBothDatabases('what a region publishes', (database) => {
       await eu.write(tx, { kind: 'primary', key, value: { epoch: 1, previous: null } });
       const promotion = { epoch: 1, previous: null, reason: 'x', replica: null, begun_at: 0, noted_by: '{}' };
       await putPromotion(tx, { promoted_id: key, ...promotion, noted_at: 0, active_at });
-      const head = { seq: 1, hash: Buffer.alloc(32), mac: Buffer.alloc(32), mac_key_version: 1 };
+      const head = { seq: 1, hash: Buffer.alloc(32), mac: Buffer.alloc(32), key_version: 1 };
       await tx
         .insertInto('audit_heads')
         .values({ tenant_id: key, ...head })
@@ -63,7 +61,8 @@ onBothDatabases('what a region publishes', (database) => {
       await moved.where('tenant_id', 'in', [...keys]).execute();
     });
   };
-  const headOf = (key: string, region = 'eu') => publishedHead(eu, service.app.kernel.database.read, key, region);
+  const headOf = (key: string, region = 'eu') =>
+    publishedHead(statements, service.app.kernel.database.read, key, region);
   const isPublished = async (key: string) => (await eu.cell(service.app.kernel.database.read, 'head', key)) !== null;
 
   test('tenants whose logs keep moving do not keep others from their turn', async () => {

@@ -1,29 +1,30 @@
-import type { RegionConfig } from '../../kernel/platform/config.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
 import { activePromotions, type CellRow, elementsOf, findCells, listCells, operationOf } from './directory-store.ts';
+import type { RegionKernel } from './links.ts';
 
 const HEADS_AT_ONCE = 200;
 const SIGNED_AT_ONCE = 1000;
 
 /** What this region tells the others by itself, again and again. Every node does it: what another node has published is not published again. */
 export class Publication {
-  readonly #kernel: Kernel;
+  readonly #kernel: RegionKernel;
   readonly #config: RegionConfig;
   readonly #directory: Directory;
-  /** How far it was looked for cells that this region signed with another key; null once all were found. */
+  /** How far it was looked for cells that must be signed again; null once all were found. */
   #signedUpTo: number | null = 0;
   /** Where the next heads are looked for, and when this pass over all tenants began. */
   #heads = { after: '', begunAt: 0 };
 
-  constructor(kernel: Kernel, config: RegionConfig, directory: Directory) {
+  constructor(kernel: RegionKernel, config: RegionConfig, directory: Directory) {
     this.#kernel = kernel;
     this.#config = config;
     this.#directory = directory;
   }
 
   async publish(): Promise<void> {
+    if (this.#directory.takeRenumbered()) this.#signedUpTo = 0;
     if (this.#signedUpTo !== null) this.#signedUpTo = await this.#directory.signAgain(this.#signedUpTo, SIGNED_AT_ONCE);
     await this.#publishKeys();
     await this.#publishHeads();
@@ -88,10 +89,11 @@ export class Publication {
     // Until a promotion is over, the head is that of the former region, which says what is missing here.
     const active = await activePromotions(read, own);
     if (active.length === 0) return [];
-    const published = new Map((await findCells(read, 'head', active)).map((cell) => [cell.cell_key, cell]));
+    const said = (await findCells(read, 'head', active)).filter(({ origin }) => origin === this.#config.name);
+    const published = new Map(said.map((cell) => [cell.cell_key, cell]));
     const isPublished = (tenantId: string, seq: number) => {
       const cell = published.get(tenantId);
-      return cell !== undefined && cell.origin === this.#config.name && seqOf(cell) === seq;
+      return cell !== undefined && seqOf(cell) === seq;
     };
     return (await this.#kernel.heads.rows(read, active))
       .filter(({ tenant_id, seq }) => !isPublished(tenant_id, seq))

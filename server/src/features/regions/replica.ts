@@ -1,9 +1,9 @@
-import { lastEntryUpTo } from '../../kernel/audit/chain-position.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { lastEntryUpTo } from '../../kernel/audit/chain/chain-position.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { TenantRegion } from './contract.ts';
 import type { CellValues } from './crdt/operation.ts';
-import type { Directory } from './directory.ts';
+import type { RegionStatements } from './region-statements.ts';
 
 type Head = CellValues['head'];
 
@@ -31,13 +31,12 @@ export async function replicaOf(
  * it, or has not yet published those of all its tenants: what was published by a region before it says nothing about what is missing.
  */
 export async function publishedHead(
-  directory: Directory,
+  statements: RegionStatements,
   db: Reader,
   tenantId: string,
   region: string,
 ): Promise<Head | null> {
-  const head = await directory.cell(db, 'head', tenantId);
-  const all = await directory.cell(db, 'published', region);
-  if (head === null || head.origin !== region || all === null) return null;
-  return { ...head.value, at: Math.max(head.value.at, all.value.at) };
+  const head = await statements.headOf(db, tenantId, region);
+  const at = await statements.publishedBy(db, region);
+  return head === null || at === null ? null : { ...head, at: Math.max(head.at, at) };
 }

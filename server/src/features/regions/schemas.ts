@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { object, oneOf } from '../../kernel/request/wire.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { object, oneOf } from '../../kernel/wire/wire.ts';
 
 /** Operations in one page of a pull. */
 export const OPERATIONS_MAX = 200;
@@ -31,9 +31,21 @@ export const RegionOperation = named(
   'One write to the directory that regions share, signed by the region that made it.',
   object({
     origin: regionNameText,
-    seq: Type.Integer({ minimum: 1, description: 'Its number among the operations of its origin.' }),
-    ms: Type.Integer({ minimum: 0, description: 'The time of the origin’s hybrid logical clock, in milliseconds.' }),
-    counter: Type.Integer({ minimum: 0, description: 'Tells operations of the same millisecond apart.' }),
+    seq: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Its number among the operations of its origin.',
+    }),
+    ms: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The time of the origin’s hybrid logical clock, in milliseconds.',
+    }),
+    counter: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Tells operations of the same millisecond apart.',
+    }),
     kind: oneOf(CELL_KINDS, 'What is written.'),
     key: Type.String({
       minLength: 1,

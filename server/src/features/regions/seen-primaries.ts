@@ -1,10 +1,12 @@
 import { compareText } from './crdt/hybrid-clock.ts';
 import { epochOf } from './crdt/merge.ts';
 import type { UnsignedOperation } from './crdt/operation.ts';
+import { isKnown, type Vector } from './crdt/vector.ts';
 
 interface SeenPrimary {
   epoch: number;
   origin: string;
+  seq: number;
 }
 
 /**
@@ -14,15 +16,26 @@ interface SeenPrimary {
  */
 export class SeenPrimaries {
   readonly #seen = new Map<string, SeenPrimary>();
+  /** The highest number of each origin. */
+  readonly #highest = new Map<string, number>();
 
   /** Returns whether this was news. */
   note(operation: UnsignedOperation): boolean {
-    const { key, origin } = operation;
-    const epoch = epochOf(operation);
+    const { key, origin, seq } = operation;
+    const next = { epoch: epochOf(operation), origin, seq };
     const known = this.#seen.get(key);
-    if (known !== undefined && compare(known, { epoch, origin }) >= 0) return false;
-    this.#seen.set(key, { epoch, origin });
+    if (known !== undefined && compare(known, next) >= 0) return false;
+    this.#seen.set(key, next);
+    this.#highest.set(origin, Math.max(seq, this.#highest.get(origin) ?? 0));
     return true;
+  }
+
+  /** The tenants whose primary region a region with the vector `known` may lack, and would have with `reached`; null stands for everything. */
+  between(known: Vector, reached: Vector | null): string[] {
+    if ([...this.#highest].every(([origin, seq]) => isKnown(known, { origin, seq }))) return [];
+    return [...this.#seen]
+      .filter(([, seen]) => !isKnown(known, seen) && (reached === null || isKnown(reached, seen)))
+      .map(([tenantId]) => tenantId);
   }
 
   /** Take it before the row is read, so that what is committed meanwhile does not look like a row that was put back. */
@@ -37,6 +50,6 @@ export function isPutBack(seen: SeenPrimary | null, row: UnsignedOperation | nul
   return row === null || compare({ epoch: epochOf(row), origin: row.origin }, seen) < 0;
 }
 
-function compare(a: SeenPrimary, b: SeenPrimary): number {
+function compare(a: Pick<SeenPrimary, 'epoch' | 'origin'>, b: Pick<SeenPrimary, 'epoch' | 'origin'>): number {
   return a.epoch - b.epoch || compareText(a.origin, b.origin);
 }

@@ -1,18 +1,18 @@
 import type { Static } from 'typebox';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound, unavailable } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound, unavailable } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { findTenant, type TenantRow, tenantIdsAfter } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { plainCursor } from '../../kernel/request/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findTenant, type TenantRow, tenantIdsAfter } from '../../kernel/storage/tenant-rows.ts';
+import { decodeCursor, pageOf } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
+import { RefusedBatch } from './acceptance.ts';
 import type * as contract from './contract.ts';
 import type { TenantRegion } from './contract.ts';
 import { epochMax, type Operation } from './crdt/operation.ts';
-import { RefusedBatch } from './directory.ts';
 import { findPromotion, listCells } from './directory-store.ts';
 import type { OpenRegions } from './open-regions.ts';
 import { publishedHead, replicaOf } from './replica.ts';
@@ -31,7 +31,7 @@ export async function list(ctx: Context, opened: OpenRegions | null, query: Quer
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const { read } = ctx.database;
   const here = await tenantIdsAfter(read, after, limit + 1);
-  const known = (await listCells(read, 'tenant', after, limit + 1)).map(({ cell_key }) => cell_key);
+  const known = (await listCells(read, 'primary', after, limit + 1)).map(({ cell_key }) => cell_key);
   const ids = [...new Set([...here, ...known])].sort().slice(0, limit + 1);
   const page = pageOf(ids, limit, (id) => [id]);
   const tenant_regions: TenantRegion[] = [];
@@ -128,6 +128,8 @@ export async function push(
   { operations }: Body<typeof contract.pushDirectory>,
 ): Promise<Static<typeof contract.pushDirectory.output>> {
   const { regions, peer } = requirePeer(ctx, opened);
+  if (operations.some(({ kind }) => kind !== 'primary'))
+    throw invalidField('/body/operations', 'must be promotions: everything else is pulled');
   ctx.record.describe({ region: peer, operations: operations.map(({ kind, key }) => `${kind} ${key}`) });
   try {
     const results = await regions.directory.merge(operations);
@@ -152,7 +154,7 @@ async function headsOf({ kernel, database }: Context, operations: readonly Opera
   });
 }
 
-/** Whoever has no certificate of another region learns nothing, not even whether there are regions. */
+/** Anyone who has no certificate of another region learns nothing, not even whether there are regions. */
 function requirePeer(ctx: Context, opened: OpenRegions | null): { regions: OpenRegions; peer: string } {
   const peer = opened?.identity.peerOf(ctx.call.certificate, opened.config.name, ctx.now) ?? null;
   if (opened !== null && peer !== null) return { regions: opened, peer };
@@ -186,21 +188,17 @@ async function described(regions: OpenRegions, db: Reader, tenantId: string): Pr
 }
 
 async function describe(regions: OpenRegions, db: Reader, tenantId: string): Promise<TenantRegion | null> {
-  const { directory, homes } = regions;
-  const [row, named, primary] = [
-    await findTenant(db, tenantId),
-    await directory.cell(db, 'tenant', tenantId),
-    await directory.cell(db, 'primary', tenantId),
-  ];
+  const { directory, homes, statements } = regions;
+  const [row, primary] = [await findTenant(db, tenantId), await directory.cell(db, 'primary', tenantId)];
   if (row === undefined && primary === null) return null;
   const home = await homes.homeIn(db, tenantId);
-  const head = primary === null ? null : await publishedHead(directory, db, tenantId, primary.origin);
+  const head = primary === null ? null : await publishedHead(statements, db, tenantId, primary.origin);
   // Once this region is the primary one, what counts is how far it was behind when it took over.
   const promotion = primary?.origin === regions.config.name ? await findPromotion(db, tenantId) : undefined;
   const atPromotion = promotion?.replica ? (JSON.parse(promotion.replica) as TenantRegion['replica']) : null;
   return {
     tenant_id: tenantId,
-    name: named?.value.name ?? row?.name ?? null,
+    name: (await statements.nameOf(db, tenantId, primary?.origin ?? null)) ?? row?.name ?? null,
     region: primary?.origin ?? null,
     url: primary === null ? null : homes.urlOf(primary.origin),
     epoch: primary?.value.epoch ?? 0,

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile';
+import { RefusedBatch } from './acceptance.ts';
 import type { Operation } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
-import { RefusedBatch } from './directory.ts';
 import { SyncPageBody, type WirePage } from './schemas.ts';
 
 const VECTOR_FORM = /^(?:[a-z][a-z0-9-]{0,31}:\d{1,16}(?:,[a-z][a-z0-9-]{0,31}:\d{1,16}){0,63})?$/;

@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { RegionConfig } from '../../kernel/platform/config.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import type { RegionConfig } from '../../settings/config.ts';
 import { Contacts } from './contacts.ts';
 import type { Vector } from './crdt/vector.ts';
 import { Directory } from './directory.ts';
@@ -30,6 +30,9 @@ onBothDatabases('pulling from a region', (database) => {
   let synchronization: Synchronization;
   /** How many operations a page has. */
   let limit = 1;
+  /** Whether us reports another digest than its directory has. */
+  let isForged = false;
+  let pulledFromBeginning = 0;
 
   const service = (name: string) => services.get(name) as Service;
   const directory = (name: string) => directories.get(name) as Directory;
@@ -64,7 +67,9 @@ onBothDatabases('pulling from a region', (database) => {
     const exchange = {
       pull: async (_: object, known: Vector, digestAt: number | null) => {
         const { operations, vector, isComplete, pushed } = await directory('us').delta(known, limit);
-        const digest = digestAt === null ? null : await directory('us').digest(digestAt);
+        if (known.size === 0) pulledFromBeginning++;
+        const own = digestAt === null ? null : await directory('us').digest(digestAt);
+        const digest = own !== null && isForged ? own.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) : own;
         return { region: 'us', operations, vector, complete: isComplete, pushed, lease_ms: LEASE_MS, digest };
       },
     } as unknown as Exchange;
@@ -121,6 +126,27 @@ onBothDatabases('pulling from a region', (database) => {
     service('us').clock.advance(MINUTE_MS);
     await synchronization.round();
     assert.equal(await count(), TENANTS);
+    assert.equal(contacts.differences('us'), 0);
+  });
+
+  test('a directory that stays different after that is said to be, and merged again later', async () => {
+    service('eu').expectErrorLogs(/stays different/);
+    let merges = 0;
+    isForged = true;
+    for (let minute = 1; minute <= 18; minute++) {
+      service('eu').clock.advance(MINUTE_MS);
+      service('us').clock.advance(MINUTE_MS);
+      pulledFromBeginning = 0;
+      await synchronization.round();
+      assert.equal(contacts.differences('us'), minute);
+      if (pulledFromBeginning > 0) merges++;
+    }
+    assert.equal(merges, 2);
+    assert.equal(service('eu').logs.filter((line) => line.includes('stays different')).length, 2);
+    isForged = false;
+    service('eu').clock.advance(MINUTE_MS);
+    service('us').clock.advance(MINUTE_MS);
+    await synchronization.round();
     assert.equal(contacts.differences('us'), 0);
   });
 });

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import type { RegionConfig, RegionPeer } from '../../settings/config.ts';
 import type { Contacts } from './contacts.ts';
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
 import type { Exchange } from './exchange.ts';
+import type { RegionKernel } from './links.ts';
 import type { Promotions } from './promotions.ts';
 import type { Publication } from './publication.ts';
 
@@ -15,11 +15,13 @@ const DIGEST_MS = MINUTE_MS;
 const PUBLISH_MS = 10 * SECOND_MS;
 /** Digests may differ while something is on its way. */
 const DIFFERENCES_MAX = 3;
+/** Comparisons between two attempts to merge a whole directory that stays different: merging it costs both regions. */
+const MERGE_AGAIN_EVERY = 15;
 /** Pages of one pull; the rest follows in the next round. */
 const PAGES_MAX = 100;
 
 interface Parts {
-  kernel: Kernel;
+  kernel: RegionKernel;
   config: RegionConfig;
   directory: Directory;
   contacts: Contacts;
@@ -99,7 +101,7 @@ export class Synchronization {
   async #contact(peer: RegionPeer): Promise<boolean> {
     const { contacts, kernel } = this.#parts;
     try {
-      const confirmedAt = contacts.elapsed();
+      const confirmedAt = contacts.moment();
       const pulled = await this.#pull(peer);
       // What is left may say that another region has taken over, so this is no contact yet.
       // What was left out is pulled again from the beginning, which must not become a busy loop.
@@ -129,20 +131,29 @@ export class Synchronization {
 
   /** Pulls what is left and compares digests; null if there is more than one round takes. */
   async #pull(peer: RegionPeer): Promise<{ differences: number; leaseMs: number } | null> {
-    const { directory, contacts, kernel, exchange } = this.#parts;
+    const { contacts, kernel } = this.#parts;
     const leaseMs = await this.#pullRest(peer);
     if (leaseMs === null) return null;
     const before = contacts.differences(peer.name);
     const comparedAt = this.#comparedAt.get(peer.name) ?? Number.NEGATIVE_INFINITY;
     if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return { differences: before, leaseMs };
     this.#comparedAt.set(peer.name, kernel.time.elapsed());
-    const digestAt = kernel.clock.now() + HOUR_MS;
-    const { digest } = await exchange.pull(peer, await directory.vector(), digestAt);
-    if (digest === (await directory.digest(digestAt))) return { differences: 0, leaseMs };
-    if (before + 1 < DIFFERENCES_MAX) return { differences: before + 1, leaseMs };
+    if (await this.#isEqual(peer)) return { differences: 0, leaseMs };
+    const differences = before + 1;
+    if (differences % MERGE_AGAIN_EVERY !== DIFFERENCES_MAX) return { differences, leaseMs };
     this.#log.warn({ region: peer.name }, 'the directory of a region differs; all of it is merged again');
     this.#received.delete(peer.name);
-    return (await this.#pullRest(peer)) === null ? null : { differences: 0, leaseMs };
+    if ((await this.#pullRest(peer)) === null) return null;
+    if (await this.#isEqual(peer)) return { differences: 0, leaseMs };
+    this.#log.error({ region: peer.name, what_to_do: STILL_DIFFERENT }, 'the directory of a region stays different');
+    return { differences, leaseMs };
+  }
+
+  async #isEqual(peer: RegionPeer): Promise<boolean> {
+    const { directory, kernel, exchange } = this.#parts;
+    const digestAt = kernel.clock.now() + HOUR_MS;
+    const { digest } = await exchange.pull(peer, await directory.vector(), digestAt);
+    return digest === (await directory.digest(digestAt));
   }
 
   /** Returns the lease of the region once that was all; null if there is more. */
@@ -184,5 +195,7 @@ function withoutHeld(vector: Vector, held: ReadonlySet<string>, begun: Vector): 
 }
 
 const FAILED = 'a region cannot be reached or refused; retrying';
+const STILL_DIFFERENT =
+  'One of the two does not accept what the other has: look for refusals in both logs, and compare CV_REGIONS, CV_REGION_PEERS and releases. Merging is tried again every quarter of an hour.';
 const SAME_LEASE =
   'Set CV_REGION_LEASE_SECONDS to the same number in all regions. Until then the shorter one counts, and with 0 in one region the others cannot rely on it.';

@@ -1,7 +1,7 @@
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { SEALED_OVERHEAD_BYTES } from '../../kernel/crypto/sealing.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { type AssessedRow, assessedSecrets, fingerprintKey, type RiskFactor } from '../secrets/index.ts';
 import type { VaultRow } from '../vaults/index.ts';
@@ -59,7 +59,7 @@ export class Assessment {
   }
 
   static async open(
-    kernel: Kernel,
+    kernel: Pick<Kernel, 'keyring'>,
     parts: Pick<AssessmentParts, 'db' | 'tenantId' | 'now' | 'readsKnownSince' | 'anomalyPoints'>,
   ): Promise<Assessment> {
     const key = await fingerprintKey(kernel, parts.tenantId);
@@ -113,7 +113,7 @@ export class Assessment {
     return this.#vault.readers;
   }
 
-  /** Only those who had 60 days to read it count: neither they nor the secret are newer. */
+  /** Only users who had 60 days to read it count: neither they nor the secret are newer. */
   #staleReaders(
     vault: VaultRow,
     row: AssessedRow,

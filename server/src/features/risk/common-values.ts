@@ -1,4 +1,4 @@
-import type { MacKey } from '../../kernel/crypto/keyring.ts';
+import type { MacKey } from '../../kernel/keys/keyring.ts';
 
 /** Passwords that every guessing tool tries first, and defaults of products. */
 const COMMON_VALUES = [

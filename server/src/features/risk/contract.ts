@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { id, object, timestampText } from '../../kernel/request/wire.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { id, object, timestampText } from '../../kernel/wire/wire.ts';
 import { riskFactors, riskScore, secretParams } from '../secrets/index.ts';
 
 const RiskDay = named(

@@ -74,7 +74,7 @@ export async function rightsOfEverybody(db: Reader, tenantId: string, now: numbe
   }));
 }
 
-/** Those who could read something in the vault, each with the ranges of paths in which that lies. */
+/** Users who could read something in the vault, each with the ranges of paths in which that lies. */
 export async function readersInVault(
   tenantId: string,
   readers: readonly SameRights[],
@@ -243,7 +243,7 @@ async function rightsOfConnection(db: Reader, row: ConnectionRow, now: number): 
   const { principal } = await actingConnection(db, row, credential);
   if (principal === null) return null;
   const { policies } = principal;
-  // Whoever may use the connection at all can use it from one of its addresses.
+  // Anyone who may use the connection at all can use it from one of its addresses.
   const ceilings = principal.ceilings.map((ceiling) => ({ ...ceiling, cidrs: null }));
   const paths = JSON.parse(row.allowed_paths) as string[];
   const reachesAllPaths = paths.some((path) => path === '*' || path === '**');

@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import type { Database, Reader } from '../../kernel/storage/database.ts';
 import { type CountCursor, type HourlyCount, hourlyCounts, rolledUpSince } from '../rollups/index.ts';
 import { idsByPath, secretOfResource } from '../secrets/index.ts';

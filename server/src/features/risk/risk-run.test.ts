@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
+import { catchUp } from '../../../../test/support/rollups.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { catchUp } from '../rollups/index.ts';
 import type { RiskFactor } from '../secrets/index.ts';
 import { storeReads } from './read-store.ts';
 import { RiskRun, type RunParts } from './risk-run.ts';

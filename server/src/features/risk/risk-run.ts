@@ -1,10 +1,11 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { assessedSecrets } from '../secrets/index.ts';
 import { findVault, isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
 import { Assessment, type FindAnomalyPoints } from './assessment.ts';
+import type { RiskKernel } from './links.ts';
 import { learnReads } from './reads.ts';
 import * as runs from './run-store.ts';
 import { type ComputedRisk, storeRisks } from './store.ts';
@@ -36,8 +37,8 @@ class LostLease extends Error {
 }
 
 /** Computes the risks of all tenants once a day and on request, each on one node at a time. */
-export function riskWorker(kernel: Kernel, parts: RunParts): DueWorker<runs.RiskRunRow> {
-  const { database, clock, nodeId, log } = kernel;
+export function riskWorker(kernel: RiskKernel, parts: RunParts): DueWorker<runs.RiskRunRow> {
+  const { database, clock, nodeId, log, activity } = kernel;
   return new DueWorker<runs.RiskRunRow>(
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
@@ -50,18 +51,23 @@ export function riskWorker(kernel: Kernel, parts: RunParts): DueWorker<runs.Risk
       },
       work: (row, signal) => new RiskRun(kernel, parts, row, signal).run(),
     },
-    { atOnce: AT_ONCE, log },
+    { atOnce: AT_ONCE, log, activity },
   );
 }
 
 /** One run over all secrets of a tenant. Each step commits with the position after it, so that another node continues where a killed one was. */
 export class RiskRun {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock' | 'database' | 'keyring'>;
   readonly #parts: RunParts;
   readonly #signal: AbortSignal;
   #row: runs.RiskRunRow;
 
-  constructor(kernel: Kernel, parts: RunParts, row: runs.RiskRunRow, signal: AbortSignal) {
+  constructor(
+    kernel: Pick<Kernel, 'clock' | 'database' | 'keyring'>,
+    parts: RunParts,
+    row: runs.RiskRunRow,
+    signal: AbortSignal,
+  ) {
     this.#kernel = kernel;
     this.#parts = parts;
     this.#row = row;

@@ -1,6 +1,6 @@
+import { everyTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
-import { everyTenant } from '../../kernel/storage/tenant-rows.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readGuidePage } from '../../../../test/support/guide-pages.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { scoreOf, shownRisk, withoutValue } from '../secrets/index.ts';
 import { type Facts, POINTS, riskFactorsFor, STALE_AFTER_DAYS, VALUE_BYTES_MIN } from './scoring.ts';
 

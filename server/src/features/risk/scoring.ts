@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { RISK_SCORE_MAX, type RiskFactor } from '../secrets/index.ts';
 
 /** Readers who have not read for so long are stale. */
@@ -51,7 +51,7 @@ export interface Facts {
   readers: number;
   /** Null if it cannot be known: reads are not logged, or not for long enough. */
   staleReaders: number | null;
-  /** Null if values of this kind are not looked at. */
+  /** Null if values of this kind are not checked. */
   value: { bytes: number; isCommon: boolean; secretsWithIt: number } | null;
   anomalies: AnomalyPoints | null;
 }

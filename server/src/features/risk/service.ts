@@ -1,6 +1,6 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import type { Params } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Params } from '../../kernel/request/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import {
   assessedSecrets,

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { locateSecrets, secretResource } from '../secrets/index.ts';
 import { changedSecrets, changesOf, type RiskChangeRow } from './store.ts';
@@ -20,7 +20,7 @@ export interface SpikeOptions {
   points: number;
   /** The last secret of the page before. */
   after?: string;
-  /** Secrets that are looked at for one page. */
+  /** Secrets that are read for one page. */
   limit: number;
 }
 

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type RiskFactor, scoreOf, withoutValue } from '../secrets/index.ts';
@@ -11,7 +11,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** The last computed risk of a secret. Scores without the factors about the value are shown to those who may not read it. */
+/** The last computed risk of a secret. Scores without the factors about the value are shown to users who may not read it. */
 export interface RiskRow {
   tenant_id: string;
   secret_id: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DECLARATIONS } from '../../declarations.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 import { READING_ACTIONS } from './counted-entries.ts';
 
 /** Actions of endpoints that see plaintext and return no secret's value, each with the reason. */

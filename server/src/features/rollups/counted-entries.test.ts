@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditEntry } from '../../kernel/audit/entry.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import type { AuditEntry } from '../../kernel/audit/entry/entry.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { connectionResource, countsOf, UNNAMED } from './counted-entries.ts';
 
 const HOUR = 490_000 * HOUR_MS;

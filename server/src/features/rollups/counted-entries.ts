@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../../kernel/audit/entry.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import type { AuditEntry } from '../../kernel/audit/entry/entry.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
 
 /** One addition to the counts of an hour. */
 export interface Count {

@@ -1,9 +1,9 @@
-import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
-import { entriesByPosition, type StoredEntry } from '../../kernel/audit/segment.ts';
+import { segmentsFrom, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
+import type { DamagedSegments } from '../../kernel/audit/chain/damaged-segments.ts';
+import type { StoredEntry } from '../../kernel/audit/chain/segment.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
+import { idAtTime, timeOfId } from '../../kernel/base/ids.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { idAtTime, timeOfId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findHead, segmentHolding, seqBefore } from '../audit/index.ts';
 import { findUsers } from '../users/index.ts';
@@ -11,6 +11,7 @@ import { putActivity, type UserActivityRow } from './activity-store.ts';
 import { boundedRows } from './bounded-rows.ts';
 import { type Count, countsOf, lastSeenIn, UNNAMED } from './counted-entries.ts';
 import type { Countries } from './countries.ts';
+import type { RollupKernel } from './links.ts';
 import * as store from './store.ts';
 
 /** Detectors look back 30 days; five more remain for those that scan late. */
@@ -20,12 +21,18 @@ type Position = Pick<store.ProgressRow, 'cursor_seq' | 'first_entry_at'>;
 
 /** Counts the entries of one tenant's log, step by step. A step is one transaction, which also moves the cursor. */
 export class Counting {
-  readonly #kernel: Kernel;
+  readonly #kernel: RollupKernel;
   readonly #countries: Countries;
 
-  constructor(kernel: Kernel, countries: Countries) {
+  constructor(kernel: RollupKernel, countries: Countries) {
     this.#kernel = kernel;
     this.#countries = countries;
+  }
+
+  /** Counts everything that is recorded when it is called. */
+  async catchUp(tenantId: string, signal: AbortSignal): Promise<void> {
+    await this.#kernel.audit.link();
+    await this.advance(tenantId, signal);
   }
 
   /** Counts until `stepsMax` steps are done or the head of the log is reached; resolves to whether it was reached. */
@@ -35,7 +42,10 @@ export class Counting {
     const headSeq = Number((await findHead(read, tenantId))?.seq ?? 0);
     for (let step = 0; step < stepsMax && !signal.aborted; step++) {
       const position = (await store.findProgress(read, tenantId)) ?? (await this.begin(tenantId));
-      const next = await entriesAfter(read, tenantId, Number(position.cursor_seq), headSeq);
+      const next = await entriesAfter(read, this.#kernel.damagedSegments, tenantId, {
+        after: Number(position.cursor_seq),
+        headSeq,
+      });
       if (next === null) return true;
       await this.#count(tenantId, position, next);
       await nextTurn(tenantId);
@@ -109,13 +119,18 @@ export class Counting {
 }
 
 interface Entries {
-  /** Without those that were purged. */
+  /** Without those that were purged or are in a damaged segment. */
   entries: StoredEntry[];
   lastSeq: number;
 }
 
 /** The entries after a position, to the end of a window of the chain; null if the log has no more. What is stored beyond the head is not part of it. */
-async function entriesAfter(db: Reader, tenantId: string, afterSeq: number, headSeq: number): Promise<Entries | null> {
+async function entriesAfter(
+  db: Reader,
+  damaged: DamagedSegments,
+  tenantId: string,
+  { after: afterSeq, headSeq }: { after: number; headSeq: number },
+): Promise<Entries | null> {
   if (afterSeq >= headSeq) return null;
   const start = await segmentHolding(db, tenantId, afterSeq + 1);
   let from = Math.max(1, Number(start?.first_seq ?? afterSeq + 1));
@@ -125,7 +140,7 @@ async function entriesAfter(db: Reader, tenantId: string, afterSeq: number, head
     if (last === undefined) return null;
     const found: Entries = { entries: [], lastSeq: afterSeq };
     for (const segment of segments) {
-      for (const [i, entry] of entriesByPosition(segment).entries()) {
+      for (const [i, entry] of damaged.entriesIn(segment).entries()) {
         const seq = Number(segment.first_seq) + i;
         if (seq <= afterSeq || seq > headSeq) continue;
         if (entry !== null) found.entries.push(entry);

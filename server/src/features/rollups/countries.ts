@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { type CountryResponse, Reader } from 'maxmind';
-import { parseAddress } from '../../kernel/platform/cidr.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { parseAddress } from '../../kernel/base/cidr.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 
 /** Public-domain data (CC0-1.0). The combined file: the one for IPv4 alone gives wrong countries for IPv6 addresses. */
 const PACKAGE = '@ip-location-db/geo-whois-asn-country-mmdb';
@@ -19,10 +19,10 @@ type CountryRecord = { country_code?: string } & Pick<CountryResponse, 'country'
 
 /** From an address to its country, offline. The file is read whole at the first question: it is 8 MB, and most processes need it once an hour. */
 export class Countries {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'config' | 'log'>;
   #reader: Reader<CountryRecord & CountryResponse> | null | undefined;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Pick<Kernel, 'config' | 'log'>) {
     this.#kernel = kernel;
   }
 

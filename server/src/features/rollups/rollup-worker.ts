@@ -1,7 +1,7 @@
+import { DAY_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
-import { DAY_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Counting } from './counting.ts';
+import type { RollupKernel } from './links.ts';
 import * as store from './store.ts';
 
 /** How long a tenant belongs to a node; much longer than its steps take. */
@@ -13,8 +13,8 @@ const STEPS_PER_TURN = 8;
 const AT_ONCE = 2;
 
 /** Counts the logs of all tenants, each on one node at a time, in turn. */
-export function rollupWorker(kernel: Kernel, counting: Counting): DueWorker<store.ProgressRow> {
-  const { database, clock, nodeId, log } = kernel;
+export function rollupWorker(kernel: RollupKernel, counting: Counting): DueWorker<store.ProgressRow> {
+  const { database, clock, nodeId, log, activity } = kernel;
   return new DueWorker<store.ProgressRow>(
     {
       isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
@@ -35,6 +35,6 @@ export function rollupWorker(kernel: Kernel, counting: Counting): DueWorker<stor
         await own.transaction((tx) => store.releaseLease(tx, tenant_id, nodeId, dueAt));
       },
     },
-    { atOnce: AT_ONCE, log },
+    { atOnce: AT_ONCE, log, activity },
   );
 }

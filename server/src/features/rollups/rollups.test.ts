@@ -12,10 +12,11 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { statementsDuring } from '../../../../test/support/queries.ts';
+import { catchUp } from '../../../../test/support/rollups.ts';
 import { type CallOptions, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addUnlistedVault, addVault, secretUrl } from '../../../../test/support/vaults.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
-import { catchUp, connectionResource, type HourlyCount, hourlyCounts, rolledUpSince, UNNAMED } from './index.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
+import { connectionResource, type HourlyCount, hourlyCounts, rolledUpSince, UNNAMED } from './index.ts';
 
 const FROM_BRAZIL = { 'x-forwarded-for': '200.160.2.3' };
 const EVER = { fromHour: 0, toHour: Number.MAX_SAFE_INTEGER };

@@ -1,8 +1,8 @@
 import Type from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
-import { emailText, id, newPassword, object, objectWithExamples, oneOf } from '../../kernel/request/wire.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
+import { emailText, IN_A_LINE, id, newPassword, object, objectWithExamples, oneOf } from '../../kernel/wire/wire.ts';
 import { PlanQuotas, PlanWithLimits, Tier } from './schemas.ts';
 
 const TOKEN_LENGTH_MAX = 128;
@@ -50,7 +50,7 @@ export const signUp = endpoint({
       organization: Type.String({
         minLength: 1,
         maxLength: ORGANIZATION_LENGTH_MAX,
-        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+        pattern: `^${IN_A_LINE}+$`,
         description: 'The name of your organization, from which the name of the tenant is made.',
       }),
     },

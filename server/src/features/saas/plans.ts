@@ -1,13 +1,13 @@
+import { SECOND_MS, timestampOrNull } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
+import { lockTenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import { PLAN_QUOTAS, QUOTAS, type QuotaName } from '../../kernel/limits/plan-quotas.ts';
 import { limitsOf, type PlanOverrides } from '../../kernel/limits/plans.ts';
 import { type LimitedClass, PLANS, type Plan } from '../../kernel/limits/rate-classes.ts';
-import { SECOND_MS, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
-import { lockTenantRow } from '../../kernel/storage/tenant-rows.ts';
 import type * as contract from './contract.ts';
+import type { SaasKernel } from './links.ts';
 import * as store from './plans-store.ts';
 import type { PlanWithLimits } from './schemas.ts';
 
@@ -21,11 +21,11 @@ const isSold = (name: QuotaName) => (SOLD_QUOTAS as readonly QuotaName[]).includ
 
 /** Keeps the limits in memory that every request looks up, as they are stored. */
 export class PlanSettings {
-  readonly #kernel: Kernel;
+  readonly #kernel: SaasKernel;
   #timer: NodeJS.Timeout | undefined;
   #loading: Promise<void> = Promise.resolve();
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: SaasKernel) {
     this.#kernel = kernel;
   }
 

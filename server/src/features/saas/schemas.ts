@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
 import { QUOTAS } from '../../kernel/limits/plan-quotas.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { nullable, object, oneOf, record, timestampText } from '../../kernel/request/wire.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { nullable, object, oneOf, record, timestampText } from '../../kernel/wire/wire.ts';
 
 const QUOTA_MAX = 1_000_000_000;
 const quotaNames = `^(?:${QUOTAS.map(({ name }) => name).join('|')})$`;

@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
 import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
+import { findTenantByName } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
-import { canonicalEmail } from '../../kernel/request/wire.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findTenantByName } from '../../kernel/storage/tenant-rows.ts';
+import { canonicalEmail } from '../../kernel/wire/wire.ts';
 import { prepareMail, queueMail } from '../mail/index.ts';
 import { beginTry, verificationSubjects } from '../sessions/index.ts';
 import { type CreationPorts, insertPrepared, prepareTenant } from '../tenants/index.ts';
 import { hasAccountAnywhere } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { countSignup } from './signup-limits.ts';
-import { existingAccountMail, verificationMail } from './signup-mail.ts';
+import { verificationMail } from './signup-mail.ts';
 import * as store from './signup-store.ts';
 
 const PURPOSE = 'signup';
@@ -40,20 +40,26 @@ interface Signup {
   tenant_id: string;
   token_hash: string;
   expires_at: number;
-  /** Whether the address already has an account. Nobody gets the token of such a sign-up. */
+  /** Nobody signed up, and nobody gets the token. */
   isDecoy: boolean;
+  /** Whether some account has the address, which the mail says. Absent in what an earlier release stored. */
+  hasAccount?: boolean;
 }
 
-/** An address with an account gets the same response after the same work: a password hash, a sealed row, a mail. */
+/**
+ * An address with an account gets the same response after the same work: a password hash, a sealed row, a mail. Anybody can make an account for any
+ * address in a tenant of their own, so it keeps nobody from signing up.
+ */
 export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
   const email = begin(ctx, body.email);
   requireUncommon(body.password, email);
   const isMailed = await countSignup(ctx, email);
-  const isDecoy = await hasAccountAnywhere(ctx.database.read, email);
+  const hasAccount = await hasAccountAnywhere(ctx.database.read, email);
   const password_hash = await hashPassword(body.password, QUEUE_KEY);
   const tenant_id = newId('tenant', ctx.now);
   const token = VERIFICATION_TOKEN.create();
-  const signup = { email, organization: body.organization, password_hash, tenant_id, isDecoy, ...lifeOf(ctx, token) };
+  const given = { email, organization: body.organization, password_hash, tenant_id };
+  const signup = { ...given, isDecoy: false, hasAccount, ...lifeOf(ctx, token) };
   return replaceSignup(ctx, signup, token, { isSent: true, isMailed }, { tenant_id, status: PENDING });
 }
 
@@ -114,9 +120,7 @@ async function replaceSignup<T>(
   const key = keyOf(kernel, signup.email);
   const sealed_signup = await sealed(kernel, signup);
   const { baseUrl } = kernel.addresses;
-  const message = signup.isDecoy
-    ? existingAccountMail(signup.email, baseUrl)
-    : verificationMail(signup.email, baseUrl, token);
+  const message = verificationMail(signup.email, { baseUrl, token, hasAccount: signup.hasAccount === true });
   const mail = await prepareMail(kernel, kernel.operatorTenantId, 'signup', message, { isSent: how.isSent });
   return ctx.change(async (tx) => {
     const before = await store.lockSignup(tx, key);
@@ -140,7 +144,7 @@ function isSame(before: store.SignupRow | undefined, known: store.SignupRow | nu
 }
 
 /**
- * Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. Whoever signs up need not own the address, so the
+ * Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. Anyone who signs up need not own the address, so the
  * password that they chose opens nothing until the owner of the address, who has the token, gives it too.
  */
 export async function verify(ctx: Context, ports: CreationPorts, body: Body<typeof contract.verifySignup>) {
@@ -213,7 +217,7 @@ function denied(auditReason: string): CofferError {
   );
 }
 
-function keyOf({ operatorTenantId }: Kernel, email: string) {
+function keyOf({ operatorTenantId }: Pick<Kernel, 'operatorTenantId'>, email: string) {
   return { tenant_id: operatorTenantId, address_hash: sha256(JSON.stringify(['sign-up', email])) };
 }
 
@@ -221,14 +225,14 @@ function sealedFor({ tenant_id, address_hash }: Pick<store.SignupRow, 'tenant_id
   return { tenantId: tenant_id, table: 'signups', row: Buffer.from(address_hash).toString('base64url') };
 }
 
-function sealed(kernel: Kernel, signup: Signup): Promise<Buffer> {
+function sealed(kernel: Pick<Kernel, 'keyring' | 'operatorTenantId'>, signup: Signup): Promise<Buffer> {
   const bytes = Buffer.from(JSON.stringify(signup), 'utf8');
   return kernel.keyring.seal(PURPOSE, sealedFor(keyOf(kernel, signup.email)), bytes);
 }
 
 type SealedSignup = Pick<store.SignupRow, 'tenant_id' | 'address_hash' | 'sealed_signup'>;
 
-async function opened(kernel: Kernel, row: SealedSignup): Promise<Signup> {
+async function opened(kernel: Pick<Kernel, 'keyring'>, row: SealedSignup): Promise<Signup> {
   const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_signup);
   return JSON.parse(bytes.toString('utf8')) as Signup;
 }

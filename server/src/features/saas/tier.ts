@@ -1,23 +1,15 @@
+import { timestamp } from '../../kernel/base/clock.ts';
 import type { LimitedClass } from '../../kernel/limits/rate-classes.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
 import { countConnections } from '../app-connections/index.ts';
 import { countClusters } from '../clusters/index.ts';
 import { countUsers } from '../users/index.ts';
 import { countLive } from '../vaults/index.ts';
+import type { SaasParts } from './links.ts';
 import { finite } from './plans.ts';
 import type { Tier } from './schemas.ts';
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Until when the tenant keeps its plan although a payment is overdue; null if none is. */
-    graceUntil(db: Reader, tenantId: string, now: number): Promise<number | null>;
-  }
-}
-
-export async function readTier(ctx: Context, ports: Pick<Ports, 'graceUntil'>): Promise<Tier> {
+export async function readTier(ctx: Context, ports: Pick<SaasParts, 'graceUntil'>): Promise<Tier> {
   const { tenantId, principal, now, kernel } = ctx;
   const { read } = ctx.database;
   const limits = kernel.plans.of(principal.plan);

@@ -1,11 +1,12 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
-import { Deleted, idParam, lineOfText, object, objectWithExamples, resourceName } from '../../kernel/request/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
+import { Deleted, idParam, lineOfText, object, objectWithExamples, resourceName } from '../../kernel/wire/wire.ts';
 import {
   Discovery,
   GroupInput,
   GroupReplacement,
+  ListOfAny,
   ListQuery,
   listOf,
   OVERLAP_SECONDS_MAX,
@@ -16,6 +17,7 @@ import {
   ScimToken,
   ScimTokenWithText,
   ScimUser,
+  SearchInput,
   TTL_DAYS_DEFAULT,
   TTL_DAYS_MAX,
   UserInput,
@@ -64,11 +66,41 @@ export const listScimUsers = endpoint({
   path: '/scim/v2/Users',
   summary: 'List or find people of the provider',
   description:
-    'Only those whom the provider provisions. A filter compares id, userName, externalId, displayName, active or emails.value by eq.',
+    'Only those whom the provider provisions. A filter compares id, userName, externalId, displayName, name.givenName, name.familyName, active or emails.value by eq, ne, co, sw, ew or pr.',
   audit: 'scim:list_users',
   query: ListQuery,
   output: listOf(ScimUser),
   errors: [],
+});
+
+const searching = { ...reading, method: 'POST', audit: 'scim:search', body: SearchInput, errors: [] } as const;
+
+export const searchScim = endpoint({
+  ...searching,
+  name: 'searchScim',
+  path: '/scim/v2/.search',
+  summary: 'Find people and groups of the provider',
+  description:
+    'As the lists do, with the query in the body. People come first; an attribute in the filter that groups do not have finds no group, and the other way round.',
+  output: ListOfAny,
+});
+
+export const searchScimUsers = endpoint({
+  ...searching,
+  name: 'searchScimUsers',
+  path: '/scim/v2/Users/.search',
+  summary: 'Find people of the provider',
+  description: 'As the list does, with the query in the body.',
+  output: listOf(ScimUser),
+});
+
+export const searchScimGroups = endpoint({
+  ...searching,
+  name: 'searchScimGroups',
+  path: '/scim/v2/Groups/.search',
+  summary: 'Find groups of the provider',
+  description: 'As the list does, with the query in the body.',
+  output: listOf(ScimGroup),
 });
 
 export const createScimUser = endpoint({
@@ -154,7 +186,7 @@ export const listScimGroups = endpoint({
   path: '/scim/v2/Groups',
   summary: 'List or find groups of the provider',
   description:
-    'Only those that the provider made. A filter compares id, displayName, externalId or members.value by eq. A page ends early if its groups have many members.',
+    'Only those that the provider made. A filter compares id, displayName or externalId by eq, ne, co, sw, ew or pr, and members.value by eq, ne or pr. A page ends early if its groups have many members.',
   audit: 'scim:list_groups',
   query: ListQuery,
   output: listOf(ScimGroup),

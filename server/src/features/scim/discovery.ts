@@ -1,4 +1,4 @@
-import { notFound } from '../../kernel/platform/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { BASE_PATH, COUNT_MAX, GROUP_SCHEMA, LIST_SCHEMA, USER_SCHEMA } from './schemas.ts';
 
@@ -54,7 +54,9 @@ function resourceTypeDocument(ctx: Context, { id, ...type }: (typeof RESOURCE_TY
 
 interface Attribute {
   name: string;
-  type: 'string' | 'boolean' | 'complex';
+  type: 'string' | 'boolean' | 'complex' | 'reference';
+  referenceTypes?: readonly string[];
+  canonicalValues?: readonly string[];
   description: string;
   multiValued: boolean;
   required: boolean;
@@ -81,6 +83,7 @@ function attribute(name: string, description: string, more: Partial<Attribute> =
 }
 
 const fixed = { mutability: 'readOnly' } as const;
+const referenceTo = (type: string) => ({ type: 'reference', referenceTypes: [type], caseExact: true }) as const;
 
 /** The attributes that are stored; all others are ignored. */
 const SCHEMAS = [
@@ -102,13 +105,26 @@ const SCHEMAS = [
       attribute('emails', 'The e-mail address of the account', {
         type: 'complex',
         multiValued: true,
+        // Only a userName that is an address could stand in for it.
+        required: true,
         subAttributes: [
-          attribute('value', 'The address'),
+          attribute('value', 'The address', { required: true }),
           attribute('type', 'work', fixed),
           attribute('primary', 'true', { type: 'boolean', ...fixed }),
         ],
       }),
       attribute('active', 'Whether the account can be used', { type: 'boolean' }),
+      attribute('groups', 'The groups of the provider that the person is in', {
+        type: 'complex',
+        multiValued: true,
+        ...fixed,
+        subAttributes: [
+          attribute('value', 'The id of the group', { caseExact: true, ...fixed }),
+          attribute('$ref', 'The URL of the group', { ...referenceTo('Group'), ...fixed }),
+          attribute('display', 'Its displayName', fixed),
+          attribute('type', 'direct', fixed),
+        ],
+      }),
     ],
   },
   {
@@ -121,8 +137,12 @@ const SCHEMAS = [
         type: 'complex',
         multiValued: true,
         subAttributes: [
-          attribute('value', 'The id of the user', { mutability: 'immutable', caseExact: true }),
-          attribute('type', 'User', fixed),
+          attribute('value', 'The id of the user', { mutability: 'immutable', caseExact: true, required: true }),
+          attribute('$ref', 'The URL of the user; the value decides', {
+            ...referenceTo('User'),
+            mutability: 'immutable',
+          }),
+          attribute('type', 'User', { mutability: 'immutable', canonicalValues: ['User'] }),
           attribute('display', 'The userName', fixed),
         ],
       }),

@@ -1,4 +1,4 @@
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import type { ScimType } from './schemas.ts';
 
 /** A request that cannot be carried out as it is. Nothing of it is repeated in the message, except names of attributes that are known here. */

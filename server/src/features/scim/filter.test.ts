@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { type Filter, filterText, parseFilter, parsePath } from './filter.ts';
 
 const eq = (attribute: string, value: string | number | boolean): Filter => ({ kind: 'eq', attribute, value });
@@ -14,7 +14,13 @@ const value = fc.oneof(
   fc.boolean(),
   fc.integer({ min: -999_999, max: 999_999 }),
 );
-const comparison = fc.tuple(name, value).map(([attribute, one]) => eq(attribute, one));
+const comparison = fc.oneof(
+  fc.tuple(name, value).map(([attribute, one]) => eq(attribute, one)),
+  name.map((attribute): Filter => ({ kind: 'pr', attribute })),
+  fc
+    .tuple(fc.constantFrom('co', 'sw', 'ew'), name, fc.string({ minLength: 1, maxLength: 9 }))
+    .map(([kind, attribute, one]): Filter => ({ kind, attribute, value: one })),
+);
 
 /** Filters as the parser makes them: joined parts are never joined by the same word. */
 function filters(depth: number, not?: 'and' | 'or'): fc.Arbitrary<Filter> {
@@ -27,7 +33,8 @@ function filters(depth: number, not?: 'and' | 'or'): fc.Arbitrary<Filter> {
     .map((kind) =>
       fc.array(filters(depth - 1, kind), { minLength: 2, maxLength: 3 }).map((parts): Filter => ({ kind, parts })),
     );
-  return fc.oneof(comparison, some, ...joined);
+  const negated = filters(depth - 1).map((filter): Filter => ({ kind: 'not', filter }));
+  return fc.oneof(comparison, some, negated, ...joined);
 }
 
 describe('a filter', () => {
@@ -45,6 +52,9 @@ describe('a filter', () => {
       ' eq ',
       ' and ',
       ' or ',
+      ' pr',
+      ' co ',
+      'not (',
       'userName',
       '"a"',
       '"',
@@ -98,9 +108,12 @@ describe('a filter', () => {
       ' ',
       'userName',
       'userName eq',
-      'userName co "a"',
-      'userName pr',
-      'not (a eq 1)',
+      'userName gt "a"',
+      'userName co ""',
+      'userName sw 1',
+      'pr',
+      'not a eq 1',
+      'not (a eq 1',
       'a eq 1 b eq 2',
       '(a eq 1',
       'a eq 1)',
@@ -116,7 +129,7 @@ describe('a filter', () => {
       Array.from({ length: 51 }, () => 'a eq 1').join(' or '),
     ];
     for (const text of wrong) assert.throws(() => parseFilter(text), refused('invalidFilter'), text);
-    assert.throws(() => parseFilter('userName sw "a"'), /What works: attributes compared by eq/);
+    assert.throws(() => parseFilter('userName gt "a"'), /What works: attributes compared by eq/);
   });
 });
 

@@ -1,9 +1,17 @@
 import { badRequest } from './errors.ts';
 import { FILTER_LENGTH_MAX, GROUP_SCHEMA, USER_SCHEMA } from './schemas.ts';
 
-/** The part of RFC 7644, 3.4.2.2 that identity providers send: `eq`, joined by `and` and `or`, with parentheses and value filters. */
+const TEXT_OPERATORS = ['co', 'sw', 'ew'] as const;
+/** Contains, starts with, ends with. */
+export type TextOperator = (typeof TEXT_OPERATORS)[number];
+
+/** The filters of RFC 7644, 3.4.2.2, without comparisons by order. */
 export type Filter =
   | { kind: 'eq'; attribute: string; value: FilterValue }
+  | { kind: TextOperator; attribute: string; value: string }
+  /** The attribute has a value. */
+  | { kind: 'pr'; attribute: string }
+  | { kind: 'not'; filter: Filter }
   | { kind: 'and'; parts: readonly Filter[] }
   | { kind: 'or'; parts: readonly Filter[] }
   /** `emails[type eq "work"]`: some element of the attribute matches. */
@@ -38,9 +46,16 @@ export function parsePath(text: string): Path {
 /** The canonical text of a filter, which parses to the same filter. */
 export function filterText(filter: Filter): string {
   if (filter.kind === 'eq') return `${filter.attribute} eq ${JSON.stringify(filter.value)}`;
+  if (filter.kind === 'pr') return `${filter.attribute} pr`;
+  if (isTextComparison(filter)) return `${filter.attribute} ${filter.kind} ${JSON.stringify(filter.value)}`;
+  if (filter.kind === 'not') return `not (${filterText(filter.filter)})`;
   if (filter.kind === 'some') return `${filter.attribute}[${filterText(filter.filter)}]`;
   const parts = filter.parts.map((part) => (isJoined(part) ? `(${filterText(part)})` : filterText(part)));
   return parts.join(` ${filter.kind} `);
+}
+
+export function isTextComparison(filter: Filter): filter is Extract<Filter, { kind: TextOperator }> {
+  return (TEXT_OPERATORS as readonly string[]).includes(filter.kind);
 }
 
 function isJoined({ kind }: Filter): boolean {
@@ -99,6 +114,7 @@ class Parser {
       if (!this.#is(')')) throw this.#refuse();
       return filter;
     }
+    if (this.#tokens[this.#at + 1] === '(' && this.#isWord('not')) return { kind: 'not', filter: this.#one(depth + 1) };
     const attribute = this.#name();
     const filter = this.#bracketed(depth);
     if (filter === null) return this.#comparison(attribute);
@@ -121,8 +137,15 @@ class Parser {
   }
 
   #comparison(attribute: string): Filter {
-    if (!this.#isWord('eq') || ++this.#comparisons > COMPARISONS_MAX) throw this.#refuse();
-    return { kind: 'eq', attribute, value: this.#value() };
+    if (++this.#comparisons > COMPARISONS_MAX) throw this.#refuse();
+    if (this.#isWord('pr')) return { kind: 'pr', attribute };
+    if (this.#isWord('ne')) return { kind: 'not', filter: { kind: 'eq', attribute, value: this.#value() } };
+    const kind = TEXT_OPERATORS.find((operator) => this.#isWord(operator));
+    if (kind === undefined && !this.#isWord('eq')) throw this.#refuse();
+    const value = this.#value();
+    if (kind === undefined) return { kind: 'eq', attribute, value };
+    if (typeof value !== 'string' || value === '') throw this.#refuse();
+    return { kind, attribute, value };
   }
 
   #value(): FilterValue {
@@ -183,7 +206,7 @@ function stringOf(token: string, refuse: () => Error): string {
 function invalidFilter(): Error {
   return badRequest(
     'invalidFilter',
-    'The filter is not supported. What works: attributes compared by eq, joined by and, or and parentheses, such as userName eq "ada@example.com".',
+    'The filter is not supported. What works: attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses, such as userName eq "ada@example.com".',
   );
 }
 

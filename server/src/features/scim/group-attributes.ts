@@ -1,5 +1,5 @@
+import { isId } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { isId } from '../../kernel/platform/ids.ts';
 import { badRequest } from './errors.ts';
 import type { Filter } from './filter.ts';
 import { isObject, isUnassigned, lowered, type Operation, textOf } from './operations.ts';
@@ -87,11 +87,12 @@ function idsIn(filter: Filter): string[] {
 
 /** The name that a group of the provider gets here, where names have fewer characters. */
 export function groupName(displayName: string): string {
-  const plain = displayName
+  let plain = displayName
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
-    .replaceAll(/^[^A-Za-z0-9]+|-+$/g, '')
+    .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, GROUP_NAME_LENGTH_MAX);
+  while (plain.endsWith('-')) plain = plain.slice(0, -1);
   return plain === '' ? `scim-${sha256(displayName).toString('hex').slice(0, 12)}` : plain;
 }

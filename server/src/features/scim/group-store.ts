@@ -3,7 +3,7 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { badRequest } from './errors.ts';
 import type { Filter } from './filter.ts';
-import { type Comparison, type Condition, type Expressions, listPage, type Window } from './listing.ts';
+import { type Comparison, type Condition, type Expressions, listPage, textCondition, type Window } from './listing.ts';
 import type { Owner } from './user-store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
@@ -112,24 +112,26 @@ function compare(eb: Expressions<'scim_groups'>, comparison: Comparison): Condit
     if (attribute !== 'members' || inner.kind !== 'eq' || inner.attribute !== 'value') throw unsupported();
     return hasMember(eb, textOf(inner.value));
   }
-  const value = textOf(comparison.value);
+  const text = (column: string, isKey = false) => textCondition(eb, column, comparison, { textOf, isKey });
   switch (comparison.attribute) {
     case 'id':
-      return eb('s.group_id', '=', value);
+      return text('s.group_id');
     case 'displayname':
-      return eb('s.display_name_key', '=', value.toLowerCase());
+      return text('s.display_name_key', true);
     case 'externalid':
-      return eb('s.external_id', '=', value);
+      return text('s.external_id');
     case 'members':
     case 'members.value':
-      return hasMember(eb, value);
+      if (comparison.kind === 'pr') return hasMember(eb, null);
+      if (comparison.kind !== 'eq') throw unsupported();
+      return hasMember(eb, textOf(comparison.value));
     default:
       throw unsupported();
   }
 }
 
-/** Like the members that a group shows: people of its issuer only. */
-function hasMember(eb: Expressions<'scim_groups'>, userId: string): Condition<'scim_groups'> {
+/** Like the members that a group shows: people of its issuer only. Null stands for anybody. */
+function hasMember(eb: Expressions<'scim_groups'>, userId: string | null): Condition<'scim_groups'> {
   return eb.exists(
     eb
       .selectFrom('group_members as m')
@@ -140,7 +142,7 @@ function hasMember(eb: Expressions<'scim_groups'>, userId: string): Condition<'s
       .whereRef('u.issuer_hash', '=', 's.issuer_hash')
       .whereRef('m.tenant_id', '=', 's.tenant_id')
       .whereRef('m.group_id', '=', 's.group_id')
-      .where('m.user_id', '=', userId),
+      .$if(userId !== null, (query) => query.where('m.user_id', '=', userId as string)),
   );
 }
 
@@ -153,6 +155,6 @@ function textOf(value: unknown): string {
 function unsupported(): Error {
   return badRequest(
     'invalidFilter',
-    'The filter is not supported. What works: id, displayName, externalId and members.value, compared by eq, joined by and and or.',
+    'The filter is not supported. What works: id, displayName, externalId and members.value, compared by eq, ne, co, sw, ew and pr (members.value by eq, ne and pr), joined by and, or and not.',
   );
 }

@@ -1,13 +1,14 @@
-import { lockQuota, quotaOf, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { isId, newId } from '../../kernel/platform/ids.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Removal } from '../../kernel/platform/wiring.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { isId, newId } from '../../kernel/base/ids.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
 import { NotModified } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
+import { lockQuota, quotaOf, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import type { groupRemoved } from '../groups/index.ts';
 import {
   countGroups,
   deleteGroup,
@@ -40,15 +41,15 @@ export async function list(ctx: Context, query: ListQuery) {
   const { read } = ctx.database;
   const { owner } = await shared.provisioner(ctx, read);
   const window = shared.windowOf(query);
-  const isWanted = shared.projectionOf(query);
+  const projection = shared.projectionOf(query);
   const { total, rows } = await store.listStates(read, owner, shared.filterOf(query), window);
   const shown: ScimGroup[] = [];
   let members = 0;
   for (const state of rows) {
-    const names = isWanted('members') ? await membersOf(read, owner, state.group_id) : null;
+    const names = shared.isWanted(projection, 'members') ? await membersOf(read, owner, state.group_id) : null;
     members += names?.size ?? 0;
     if (shown.length > 0 && members > MEMBERS_SHOWN_MAX) break;
-    shown.push(shared.projected(await toWire(ctx, read, state, names), isWanted));
+    shown.push(shared.projected(await toWire(ctx, read, state, names), projection));
   }
   return shared.pageOf(shown, total, window);
 }
@@ -58,14 +59,14 @@ export async function read(ctx: Context, groupId: string, query: ReadQuery): Pro
   const { owner } = await shared.provisioner(ctx, db);
   const state = await store.findState(db, owner, groupId);
   if (state === undefined) throw notFound('group');
-  const isWanted = shared.projectionOf(query);
-  const names = isWanted('members') ? await membersOf(db, owner, groupId) : null;
+  const projection = shared.projectionOf(query);
+  const names = shared.isWanted(projection, 'members') ? await membersOf(db, owner, groupId) : null;
   const shown = await toWire(ctx, db, state, names);
   shared.setResourceHeaders(ctx, shown.meta);
   if (ctx.ifNoneMatch !== undefined && shared.isVersionIn(ctx.ifNoneMatch, shown.meta.version)) {
     return new NotModified();
   }
-  return shared.projected(shown, isWanted);
+  return shared.projected(shown, projection);
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createScimGroup>): Promise<ScimGroup> {
@@ -140,7 +141,11 @@ function change(
   });
 }
 
-export async function remove(ctx: Context, removed: Removal<'group'>, groupId: string): Promise<undefined> {
+export async function remove(
+  ctx: Context,
+  removed: Announcer<typeof groupRemoved>,
+  groupId: string,
+): Promise<undefined> {
   ctx.record.setResource(`group/${groupId}`);
   return ctx.change(async (tx) => {
     const by = await shared.lockedProvisioner(ctx, tx);
@@ -250,7 +255,9 @@ async function toWire(ctx: Context, db: Reader, state: store.GroupState, members
   const { group_id: id, display_name: displayName, external_id: externalId } = state;
   const membership = await membershipOf(db, ctx.tenantId, id);
   const version = shared.versionOf(id, displayName, externalId, state.revision, membership);
-  const listed = [...(members ?? [])].map(([value, display]) => ({ value, type: 'User', display }));
+  const listed = [...(members ?? [])].map(([value, display]) => {
+    return { value, $ref: shared.locationOf(ctx.kernel, 'User', value), type: 'User', display };
+  });
   return {
     schemas: [GROUP_SCHEMA],
     id,

@@ -1,3 +1,4 @@
+import { isMisleading } from '../../kernel/wire/wire.ts';
 import { badRequest } from './errors.ts';
 import { attributeName, type Path, parsePath } from './filter.ts';
 import { GROUP_SCHEMA, USER_SCHEMA } from './schemas.ts';
@@ -14,6 +15,8 @@ type Attributes = Record<string, unknown>;
 
 const CORE_SCHEMAS = [USER_SCHEMA, GROUP_SCHEMA].map((urn) => urn.toLowerCase());
 const OPS = ['add', 'replace', 'remove'] as const;
+/** Ignored where a provider sends the whole resource, as Okta sends the id of a group with its new name. */
+const READ_ONLY = ['id', 'meta', 'groups', 'schemas'];
 
 /** The attributes of a body, as replacements. An attribute that is null or has no value is unassigned (RFC 7643, 2.5). */
 export function replacements(body: Attributes): Operation[] {
@@ -31,7 +34,9 @@ export function patchOperations(body: { Operations: readonly Attributes[] }): Op
     if (path !== undefined && path !== null && path !== '') {
       if (typeof path !== 'string') throw badRequest('invalidPath', 'The path of an operation must be text.');
       if (op !== 'remove' && !hasValue) throw badRequest('invalidValue', `An operation ${op} needs a value.`);
-      return [{ op, path: parsePath(path), value: hasValue ? value : undefined }];
+      const target = parsePath(path);
+      if (READ_ONLY.includes(target.attribute)) throw badRequest('mutability', `${path} is read-only.`);
+      return [{ op, path: target, value: hasValue ? value : undefined }];
     }
     if (op === 'remove') throw badRequest('noTarget', 'An operation remove needs a path.');
     if (!isObject(value)) throw badRequest('invalidValue', 'An operation without a path needs an object as its value.');
@@ -44,6 +49,8 @@ function expanded(op: Operation['op'], attributes: Attributes): Operation[] {
   const seen = new Set<string>();
   return Object.entries(attributes).flatMap(([key, value]) => {
     if (CORE_SCHEMAS.includes(key.toLowerCase()) && isObject(value)) return expanded(op, value);
+    // Entra sends paths as keys: `emails[type eq "work"].value`.
+    if (key.includes('[')) return [{ op, path: parsePath(key), value }];
     const name = attributeName(key);
     // Attributes of other schemas are ignored, whatever they are called.
     if (name === null || name.startsWith('urn:')) return [];
@@ -75,9 +82,13 @@ export function isUnassigned(value: unknown): boolean {
 }
 
 export function textOf(value: unknown, attribute: string, lengthMax: number): string {
-  const isText = typeof value === 'string' && value.length <= lengthMax && !/\p{Cc}/u.test(value);
+  const isText =
+    typeof value === 'string' && value.length <= lengthMax && !/\p{Cc}/u.test(value) && !isMisleading(value);
   if (!isText)
-    throw badRequest('invalidValue', `${attribute} must be one line of text, at most ${lengthMax} characters.`);
+    throw badRequest(
+      'invalidValue',
+      `${attribute} must be one line of text without characters that change its direction, at most ${lengthMax} characters.`,
+    );
   return value;
 }
 

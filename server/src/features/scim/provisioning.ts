@@ -1,8 +1,8 @@
 import { invalidToken } from '../../kernel/auth/authentication.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import { headerPart } from '../../kernel/base/headers.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { headerPart } from '../../kernel/http/headers.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { findProvider, lockProvider, type ProviderRow } from '../sign-on/index.ts';
@@ -56,32 +56,56 @@ export function pageOf<R>(resources: R[], totalResults: number, { offset }: Wind
 
 const ALWAYS = ['schemas', 'id'];
 
-/** Which attributes a caller wants (RFC 7644, 3.9). A sub-attribute stands for its whole attribute. */
-export function projectionOf({ attributes, excludedAttributes }: ReadQuery): (attribute: string) => boolean {
-  const wanted = attributes === undefined ? null : namesIn(attributes);
-  const unwanted = excludedAttributes === undefined ? new Set<string>() : namesIn(excludedAttributes);
-  return (attribute) => {
-    const name = attribute.toLowerCase();
-    if (ALWAYS.includes(name)) return true;
-    return wanted === null ? !unwanted.has(name) : wanted.has(name);
+/** Which attributes a caller wants (RFC 7644, 3.9), by their names in lower case; those of sub-attributes have a dot. */
+export interface Projection {
+  wanted: ReadonlySet<string> | null;
+  unwanted: ReadonlySet<string>;
+}
+
+export function projectionOf({ attributes, excludedAttributes }: ReadQuery): Projection {
+  return {
+    wanted: attributes === undefined ? null : namesIn(attributes),
+    unwanted: excludedAttributes === undefined ? new Set() : namesIn(excludedAttributes),
   };
+}
+
+/** Whether any of the attribute is wanted. */
+export function isWanted({ wanted, unwanted }: Projection, attribute: string): boolean {
+  const name = attribute.toLowerCase();
+  if (ALWAYS.includes(name)) return true;
+  if (wanted === null) return !unwanted.has(name);
+  return wanted.has(name) || [...wanted].some((one) => one.startsWith(`${name}.`));
 }
 
 function namesIn(list: string): Set<string> {
   const names = list.split(',').map((name) => name.trim().toLowerCase());
   // The prefix of a schema ends with the last colon; its version has a dot.
-  return new Set(
-    names.map((name) =>
-      name
-        .slice(name.lastIndexOf(':') + 1)
-        .split('.', 1)
-        .join(),
-    ),
-  );
+  return new Set(names.map((name) => name.slice(name.lastIndexOf(':') + 1)));
 }
 
-export function projected<R extends object>(resource: R, isWanted: (attribute: string) => boolean): R {
-  return Object.fromEntries(Object.entries(resource).filter(([name]) => isWanted(name))) as R;
+export function projected<R extends object>(resource: R, projection: Projection): R {
+  const parts = Object.entries(resource).filter(([name]) => isWanted(projection, name));
+  const shown = parts.map(([name, value]) => [name, withParts(name, value, projection)] as const);
+  return Object.fromEntries(shown.filter(([, value]) => !isEmptyObject(value))) as R;
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+/** The sub-attributes that are wanted of an attribute, or of each of its elements. */
+function withParts(name: string, value: unknown, { wanted, unwanted }: Projection): unknown {
+  const prefix = `${name.toLowerCase()}.`;
+  if (wanted?.has(prefix.slice(0, -1)) === true || ALWAYS.includes(name)) return value;
+  const isShown = (part: string) => {
+    const whole = prefix + part.toLowerCase();
+    return wanted === null ? !unwanted.has(whole) : wanted.has(whole);
+  };
+  const partsOf = (one: unknown) =>
+    typeof one === 'object' && one !== null
+      ? Object.fromEntries(Object.entries(one).filter(([part]) => isShown(part)))
+      : one;
+  return Array.isArray(value) ? value.map(partsOf) : partsOf(value);
 }
 
 /** A weak ETag, because equal versions may be written differently. */
@@ -99,14 +123,20 @@ export function requireVersion({ ifMatch }: Context, version: string): void {
   throw new CofferError('VERSION_CONFLICT', 'The resource has another version since: read it again and repeat.');
 }
 
+type ResourceType = 'User' | 'Group';
+
+export function locationOf({ addresses }: Context['kernel'], resourceType: ResourceType, id: string): string {
+  return `${addresses.baseUrl}${BASE_PATH}/${resourceType}s/${id}`;
+}
+
 export function metaOf(
   { kernel }: Context,
-  resourceType: 'User' | 'Group',
+  resourceType: ResourceType,
   id: string,
   { created_at, updated_at }: { created_at: number; updated_at: number },
   version: string,
 ) {
-  const location = `${kernel.addresses.baseUrl}${BASE_PATH}/${resourceType}s/${id}`;
+  const location = locationOf(kernel, resourceType, id);
   const [created, lastModified] = [timestamp(created_at), timestamp(updated_at)];
   return { resourceType, created, lastModified, location, version };
 }

@@ -18,7 +18,7 @@ export async function provisionedGroups(db: Reader, { tenant_id, issuer, user_id
   return [...(await namesAmong(db, owner, await groupsOfUser(db, tenant_id, user_id))).values()];
 }
 
-/** Whose group it is, for those who want to change it by hand. The name is null if no provider has the issuer any more. */
+/** Whose group it is, for users who want to change it by hand. The name is null if no provider has the issuer any more. */
 export async function provisionerOfGroup(
   tx: Tx,
   tenantId: string,

@@ -1,12 +1,13 @@
-import Type, { type Static } from 'typebox';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { id, nullable, object, timestampText } from '../../kernel/request/wire.ts';
-import type { WireFormat } from '../../kernel/request/wire-format.ts';
+import Type, { type Static, type TSchema } from 'typebox';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { IN_A_LINE, id, nullable, object, timestampText } from '../../kernel/wire/wire.ts';
+import type { WireFormat } from '../../kernel/wire/wire-format.ts';
 
 export const BASE_PATH = '/scim/v2';
 
 export const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 export const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
+export const SEARCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -55,6 +56,7 @@ const TYPES: Readonly<Record<string, ScimType>> = {
 export const COUNT_MAX = 200;
 export const COUNT_DEFAULT = 100;
 export const FILTER_LENGTH_MAX = 2048;
+const SEARCHED_ATTRIBUTES_MAX = 50;
 export const OPERATIONS_MAX = 1000;
 export const USER_NAME_LENGTH_MAX = 256;
 export const NAME_LENGTH_MAX = 128;
@@ -65,11 +67,11 @@ const Meta = named(
   'ScimMeta',
   'When a resource was made and changed, and where it is.',
   object({
-    resourceType: Type.String({ description: 'User or Group.' }),
-    created: timestampText,
-    lastModified: timestampText,
-    location: Type.String({ description: 'Its address.' }),
-    version: Type.String({ description: 'Its ETag.' }),
+    resourceType: Type.Optional(Type.String({ description: 'User or Group.' })),
+    created: Type.Optional(timestampText),
+    lastModified: Type.Optional(timestampText),
+    location: Type.Optional(Type.String({ description: 'Its address.' })),
+    version: Type.Optional(Type.String({ description: 'Its ETag.' })),
   }),
 );
 
@@ -87,9 +89,20 @@ const Email = named(
   'ScimEmail',
   'The e-mail address of the account. There is one.',
   object({
-    value: Type.String({ description: 'The address.' }),
-    type: Type.String({ description: 'work' }),
-    primary: Type.Boolean({ description: 'true' }),
+    value: Type.Optional(Type.String({ description: 'The address.' })),
+    type: Type.Optional(Type.String({ description: 'work' })),
+    primary: Type.Optional(Type.Boolean({ description: 'true' })),
+  }),
+);
+
+const MembershipRef = named(
+  'ScimMembership',
+  'A group that a person is in.',
+  object({
+    value: Type.Optional(Type.String({ description: 'The id of the group.' })),
+    $ref: Type.Optional(Type.String({ description: 'Its URL.' })),
+    display: Type.Optional(Type.String({ description: 'Its displayName.' })),
+    type: Type.Optional(Type.String({ description: 'direct' })),
   }),
 );
 
@@ -106,6 +119,9 @@ export const ScimUser = named(
     displayName: Type.Optional(Type.String({ description: 'The name that is shown.' })),
     emails: Type.Optional(Type.Array(Email, { description: 'One address.' })),
     active: Type.Optional(Type.Boolean({ description: 'Whether the account can be used.' })),
+    groups: Type.Optional(
+      Type.Array(MembershipRef, { description: 'The groups of the provider that the person is in, if any.' }),
+    ),
     meta: Type.Optional(Meta),
   }),
 );
@@ -115,9 +131,10 @@ const Member = named(
   'ScimMember',
   'A member of a group.',
   object({
-    value: Type.String({ description: 'The id of the user.' }),
-    type: Type.String({ description: 'User' }),
-    display: Type.String({ description: 'The userName.' }),
+    value: Type.Optional(Type.String({ description: 'The id of the user.' })),
+    $ref: Type.Optional(Type.String({ description: 'Their URL.' })),
+    type: Type.Optional(Type.String({ description: 'User' })),
+    display: Type.Optional(Type.String({ description: 'The userName.' })),
   }),
 );
 
@@ -135,7 +152,7 @@ export const ScimGroup = named(
 );
 export type ScimGroup = Static<typeof ScimGroup>;
 
-export const listOf = <S extends typeof ScimUser | typeof ScimGroup>(resource: S) =>
+export const listOf = <S extends TSchema>(resource: S) =>
   object({
     schemas: schemasOf(LIST_SCHEMA),
     totalResults: Type.Integer({ description: 'How many match, on all pages.' }),
@@ -151,7 +168,7 @@ const anything = (description: string, examples?: unknown[]) =>
 
 /** Null is the same as an attribute that is omitted (RFC 7643, 2.5). */
 const line = (maxLength: number, description: string, example: string) =>
-  nullable(Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', examples: [example] }), description);
+  nullable(Type.String({ maxLength, pattern: `^${IN_A_LINE}*$`, examples: [example] }), description);
 
 const userAttributes = {
   schemas: Type.Optional(anything(`Contains ${USER_SCHEMA}.`, [[USER_SCHEMA]])),
@@ -229,19 +246,56 @@ export const ListQuery = Type.Object(
     filter: Type.Optional(
       Type.String({
         maxLength: FILTER_LENGTH_MAX,
-        description: 'Attributes compared by eq, joined by and, or and parentheses.',
+        description: 'Attributes compared by eq, ne, co, sw, ew and pr, joined by and, or, not and parentheses.',
         examples: ['userName eq "ada@acme.example"'],
       }),
     ),
-    startIndex: Type.Optional(Type.Integer({ description: 'The index of the first, from 1; less counts as 1.' })),
+    startIndex: Type.Optional(
+      Type.Integer({
+        minimum: -Number.MAX_SAFE_INTEGER,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The index of the first, from 1; less counts as 1.',
+      }),
+    ),
     count: Type.Optional(
       Type.Integer({
+        minimum: -Number.MAX_SAFE_INTEGER,
+        maximum: Number.MAX_SAFE_INTEGER,
         description: `The number of resources, at most ${COUNT_MAX}; 0 or less gives the total alone. Default: ${COUNT_DEFAULT}.`,
       }),
     ),
   },
   open,
 );
+const attributeNames = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: SEARCHED_ATTRIBUTES_MAX, description }));
+/** A list query in a body (RFC 7644, 3.4.3). */
+export const SearchInput = Type.Object(
+  {
+    schemas: Type.Optional(anything(`Contains ${SEARCH_SCHEMA}.`, [[SEARCH_SCHEMA]])),
+    attributes: attributeNames('Attributes to return besides id and schemas.'),
+    excludedAttributes: attributeNames('Attributes to leave out, such as members.'),
+    filter: ListQuery.properties.filter,
+    startIndex: ListQuery.properties.startIndex,
+    count: ListQuery.properties.count,
+  },
+  { ...open, examples: [{ schemas: [SEARCH_SCHEMA], filter: 'displayName sw "A"', startIndex: 1, count: 10 }] },
+);
+export type SearchInput = Static<typeof SearchInput>;
+
+const AnyResource = named(
+  'ScimResource',
+  'A person or a group, as `meta.resourceType` says.',
+  Type.Object(
+    {
+      schemas: Type.Array(Type.String(), { description: 'The schema of the resource.' }),
+      id: Type.String({ description: 'Its id.' }),
+    },
+    open,
+  ),
+);
+export const ListOfAny = listOf(AnyResource);
+
 export type ListQuery = Static<typeof ListQuery>;
 export type ReadQuery = Static<typeof ReadQuery>;
 
@@ -252,7 +306,7 @@ export const Discovery = named(
   Type.Object({ schemas: Type.Array(Type.String(), { description: 'The schema of the document.' }) }, open),
 );
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     scim: 'scim tokens';
   }

@@ -2,9 +2,9 @@ import { RefusedCredential, type View } from '../../kernel/auth/authentication.t
 import { type CompiledPolicy, compilePolicy, POLICY_VERSION } from '../../kernel/authz/policy.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
+import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { findProvider } from '../sign-on/index.ts';
 import type { OpaqueTokenResolver, ResolvedToken } from '../tokens/index.ts';
 import { findByToken, type TokenRow } from './token-store.ts';
@@ -15,9 +15,9 @@ export const SCIM_TOKEN = new CredentialText(PREFIX);
 /** Authenticates by a SCIM token as bearer token. */
 export class ScimTokens implements OpaqueTokenResolver {
   readonly prefix = PREFIX;
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'clock'>;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Pick<Kernel, 'clock'>) {
     this.#kernel = kernel;
   }
 

@@ -39,6 +39,9 @@ onBothDatabases('SCIM groups', (database) => {
     });
     assert.equal(created.status, 201, created.text);
     const { id } = created.body;
+    const { userName } = await good(idp.call('GET', `/Users/${one}`));
+    const $ref = `${service.url}/scim/v2/Users/${one}`;
+    assert.deepEqual(created.body.members, [{ value: one, $ref, type: 'User', display: userName }]);
     const group = await ok(asOwner('GET', `/v1/groups/${id}`));
     assert.deepEqual([group.name, group.members_count], [displayName.replace(' ', '-'), 1]);
     assert.match(group.description, new RegExp(`^Provisioned by ${idp.provider}: ${displayName}$`));
@@ -113,7 +116,7 @@ onBothDatabases('SCIM groups', (database) => {
     await good(idp.patch(`/Groups/${id}`, { op: 'remove', path: 'members' }));
     const stale = { 'if-match': meta.version };
     await scimError(idp.call('DELETE', `/Groups/${id}`, undefined, stale), 412);
-    const wrong = `/Groups?filter=${encodeURIComponent('displayName co "x"')}`;
+    const wrong = `/Groups?filter=${encodeURIComponent('displayName gt "x"')}`;
     assert.match((await scimError(idp.call('GET', wrong), 400, 'invalidFilter')).detail, /What works/);
   });
 

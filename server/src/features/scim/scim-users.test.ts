@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { addTenant, ok, patOf, refused, type Tenant, uniqueName } from '../../../../test/support/people.ts';
-import { addScim, PATCH_SCHEMA, type ScimClient, USER_SCHEMA } from '../../../../test/support/scim.ts';
+import {
+  addScim,
+  PATCH_SCHEMA,
+  type ScimClient,
+  type ScimResource,
+  SEARCH_SCHEMA,
+  USER_SCHEMA,
+} from '../../../../test/support/scim.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 
 /** People whom an identity provider provisions, with requests as Okta and Entra send them. */
@@ -130,7 +137,11 @@ onBothDatabases('SCIM users', (database) => {
         assert.deepEqual(await find(filter), [], filter);
       }
       const wrong = [
-        'userName sw "a"',
+        'userName gt "a"',
+        'userName co ""',
+        'active co "true"',
+        'not (title pr)',
+        'not userName pr',
         'userName',
         'title eq "x"',
         'emails[type eq "work"]',
@@ -142,6 +153,94 @@ onBothDatabases('SCIM users', (database) => {
         const { detail } = await scimError(idp.call('GET', path), 400, 'invalidFilter');
         assert.match(detail, /What works/);
       }
+    });
+
+    test('found by parts of attributes, by their absence, and by what they are not', async () => {
+      const client = await addScim(service, tenant.owner.token);
+      const found = async (filter: string) => (await find(filter, client)).map(idOf);
+      const [ada, bob] = [
+        await client.addUser({
+          userName: 'Ada.50%@acme.example',
+          displayName: 'Ada_L',
+          name: { familyName: 'Lovelace' },
+        }),
+        await client.addUser({ userName: 'bob@acme.example', externalId: 'subject-b', active: false }),
+      ];
+      const expected: [string, ScimResource[]][] = [
+        ['userName sw "ADA"', [ada]],
+        ['userName co "%"', [ada]],
+        ['userName co "_"', []],
+        ['userName ew "@acme.example"', [ada, bob]],
+        ['userName ew "xbob@acme.example"', []],
+        ['emails.value sw "bob@"', [bob]],
+        ['emails[value co "ADA"]', [ada]],
+        ['name.familyName co "lace"', [ada]],
+        ['externalId pr', [bob]],
+        ['not (externalId pr)', [ada]],
+        ['externalId ne "subject-b"', [ada]],
+        ['not (displayName co "_L" or active eq false)', []],
+        ['userName pr and not (active eq true)', [bob]],
+      ];
+      for (const [filter, people] of expected) {
+        assert.deepEqual((await found(filter)).sort(), people.map(idOf).sort(), filter);
+      }
+    });
+
+    test('searched for with the query in the body, alone and together with groups', async () => {
+      const client = await addScim(service, tenant.owner.token);
+      const ada = await client.addUser({ userName: 'ada@search.example', name: { givenName: 'Ada', familyName: 'L' } });
+      const group = await client.addGroup(uniqueName('Search'), [ada.id]);
+      const search = async (path: string, body: object) =>
+        good(client.call('POST', `${path}/.search`, { schemas: [SEARCH_SCHEMA], ...body }));
+      const whole = await search('', { attributes: ['name.givenName', 'displayName'] });
+      assert.deepEqual([whole.totalResults, whole.Resources.length], [2, 2]);
+      assert.deepEqual(whole.Resources[0], { schemas: [USER_SCHEMA], id: ada.id, name: { givenName: 'Ada' } });
+      assert.equal(whole.Resources[1].displayName, group['displayName']);
+      const second = await search('', { startIndex: 2, count: 1 });
+      assert.deepEqual([second.totalResults, second.Resources.map(idOf)], [2, [group.id]]);
+      assert.deepEqual((await search('', { filter: 'userName sw "ada"' })).Resources.map(idOf), [ada.id]);
+      assert.deepEqual((await search('/Users', { filter: 'userName pr' })).Resources.map(idOf), [ada.id]);
+      assert.deepEqual((await search('/Groups', { filter: 'members pr' })).Resources.map(idOf), [group.id]);
+      for (const path of ['', '/Users'])
+        await scimError(client.call('POST', `${path}/.search`, { filter: 'userName gt 1' }), 400, 'invalidFilter');
+      assert.equal(
+        (await search('', {})).Resources.some(({ id }: { id: string }) => id.startsWith('user_')),
+        true,
+      );
+      const other = await addScim(service, tenant.owner.token);
+      assert.equal((await good(other.call('POST', '/.search', {}))).totalResults, 0);
+    });
+
+    test('shown with their groups, which nothing but the groups changes', async () => {
+      const client = await addScim(service, tenant.owner.token);
+      const ada = await client.addUser({ userName: address() });
+      const before = await client.call('GET', `/Users/${ada.id}`);
+      assert.equal(before.body.groups, undefined);
+      const group = await client.addGroup(uniqueName('Shown'), [ada.id]);
+      const after = await client.call('GET', `/Users/${ada.id}`);
+      const $ref = `${service.url}/scim/v2/Groups/${group.id}`;
+      assert.deepEqual(after.body.groups, [{ value: group.id, display: group['displayName'], type: 'direct', $ref }]);
+      assert.notEqual(after.headers.get('etag'), before.headers.get('etag'));
+      const [listed] = (await good(client.call('GET', '/Users?attributes=groups.value'))).Resources;
+      assert.deepEqual(listed, { schemas: [USER_SCHEMA], id: ada.id, groups: [{ value: group.id }] });
+      for (const path of ['id', 'groups', 'meta.created', 'groups[value eq "x"]'])
+        await scimError(client.patch(`/Users/${ada.id}`, { op: 'replace', path, value: 'x' }), 400, 'mutability');
+      // Okta sends the id of a group with its new name.
+      const renamed = await client.patch(`/Groups/${group.id}`, {
+        op: 'replace',
+        value: { id: group.id, displayName: uniqueName('Renamed') },
+      });
+      assert.equal(renamed.status, 200, renamed.text);
+    });
+
+    test('changed by paths that are keys of the value', async () => {
+      const { id } = await idp.addUser({ userName: address() });
+      const email = address();
+      const value = { 'name.familyName': 'Hopper', 'emails[type eq "work"].value': email };
+      const answer = await idp.patch(`/Users/${id}`, { op: 'add', value });
+      assert.deepEqual([answer.body.name, answer.body.emails[0].value], [{ familyName: 'Hopper' }, email]);
+      const wrong = { op: 'add', value: { 'emails[type gt "work"].value': email } };
+      await scimError(idp.patch(`/Users/${id}`, wrong), 400, 'invalidPath');
     });
 
     test('changed by operations with capitals, paths, text for booleans and attributes nobody knows', async () => {

@@ -1,12 +1,12 @@
+import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
-import { DELETED, type Deleted } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { DELETED, type Deleted } from '../../kernel/wire/wire.ts';
 import { hasFactor, requireFresh } from '../mfa/index.ts';
 import { findProvider, lockProvider, type ProviderRow, stateOf } from '../sign-on/index.ts';
 import type * as contract from './contract.ts';
@@ -78,7 +78,7 @@ export async function rotate(
         { auditReason: 'the SCIM token was requested by another user' },
       );
     }
-    // No second person agrees to the new token, so whoever stole a session or a token must not get one.
+    // No second person agrees to the new token, so anyone who stole a session or a token must not get one.
     requireFresh(ctx, await hasFactor(tx, ctx.tenantId, ctx.principal.id), 'Replacing a SCIM token');
     ctx.record.describe({ provider, token: tokenId, overlap_seconds: overlapMs / SECOND_MS });
     const changed = await store.replaceToken(tx, row, {

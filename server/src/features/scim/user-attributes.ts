@@ -1,5 +1,5 @@
-import { problemsIn } from '../../kernel/http/validation.ts';
-import { canonicalEmail, emailText } from '../../kernel/request/wire.ts';
+import { problemsIn } from '../../kernel/request/validation.ts';
+import { canonicalEmail, emailText } from '../../kernel/wire/wire.ts';
 import { SUBJECT } from '../sign-on/index.ts';
 import { badRequest } from './errors.ts';
 import type { Filter } from './filter.ts';
@@ -140,7 +140,10 @@ function addressAmong(value: unknown): string | null {
 
 function addressOf(value: unknown): string {
   if (typeof value !== 'string' || problemsIn(emailText, value, '').length > 0) {
-    throw badRequest('invalidValue', 'emails must contain e-mail addresses of ASCII characters.');
+    throw badRequest(
+      'invalidValue',
+      'emails must contain e-mail addresses, with a domain of ASCII characters and letters of one script before it.',
+    );
   }
   return canonicalEmail(value);
 }
@@ -150,6 +153,9 @@ function selectsAccountAddress(filter: Filter, address: string | null): boolean 
   if (filter.kind === 'some') return false;
   if (filter.kind === 'and') return filter.parts.every((part) => selectsAccountAddress(part, address));
   if (filter.kind === 'or') return filter.parts.some((part) => selectsAccountAddress(part, address));
+  if (filter.kind === 'not') return !selectsAccountAddress(filter.filter, address);
+  if (filter.kind === 'pr') return ['type', 'primary', 'value'].includes(filter.attribute);
+  if (filter.kind !== 'eq') throw badRequest('invalidPath', 'In a path elements are selected by eq.');
   const value = String(filter.value).toLowerCase();
   if (filter.attribute === 'type') return value === 'work';
   if (filter.attribute === 'primary') return value === 'true';

@@ -1,10 +1,18 @@
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
-import { canonicalEmail } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { canonicalEmail } from '../../kernel/wire/wire.ts';
 import { badRequest } from './errors.ts';
 import type { Filter, FilterValue } from './filter.ts';
-import { type Comparison, type Condition, conditionOf, type Expressions, listPage, type Window } from './listing.ts';
+import {
+  type Comparison,
+  type Condition,
+  conditionOf,
+  type Expressions,
+  listPage,
+  textCondition,
+  type Window,
+} from './listing.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -142,21 +150,26 @@ function compare(eb: Expressions<'scim_users'>, comparison: Comparison): Conditi
     if (comparison.attribute !== 'emails' || !comparesAddress(comparison.filter)) throw unsupported();
     return conditionOf(eb, comparison.filter, compareAddress);
   }
-  const { attribute, value } = comparison;
+  const { attribute } = comparison;
+  const text = (column: string, isKey = false) => textCondition(eb, column, comparison, { textOf, isKey });
   switch (attribute) {
     case 'id':
-      return eb('s.user_id', '=', textOf(value));
+      return text('s.user_id');
     case 'username':
-      return eb('s.user_name_key', '=', textOf(value).toLowerCase());
+      return text('s.user_name_key', true);
     case 'externalid':
-      return eb('s.external_id', '=', textOf(value));
+      return text('s.external_id');
     case 'displayname':
-      return eb('s.display_name', '=', textOf(value));
+      return text('s.display_name');
+    case 'name.givenname':
+      return text('s.given_name');
+    case 'name.familyname':
+      return text('s.family_name');
     case 'emails':
     case 'emails.value':
-      return hasAddress(eb, textOf(value));
+      return hasAddress(eb, comparison);
     case 'active':
-      return isActive(eb, flagOf(value));
+      return isActive(eb, comparison);
     default:
       throw unsupported();
   }
@@ -165,30 +178,42 @@ function compare(eb: Expressions<'scim_users'>, comparison: Comparison): Conditi
 /** There is one address, of the type work and primary, so a filter on these two selects it. */
 function compareAddress(eb: Expressions<'scim_users'>, comparison: Comparison): Condition<'scim_users'> {
   if (comparison.kind === 'some') throw unsupported();
-  if (comparison.attribute === 'value') return hasAddress(eb, textOf(comparison.value));
+  if (comparison.attribute === 'value') return hasAddress(eb, comparison);
+  if (comparison.kind !== 'eq') throw unsupported();
   if (comparison.attribute === 'type') return eb.and([eb.lit(comparison.value === 'work')]);
   if (comparison.attribute === 'primary') return eb.and([eb.lit(flagOf(comparison.value))]);
   throw unsupported();
 }
 
 function comparesAddress(filter: Filter): boolean {
-  if (filter.kind === 'eq') return filter.attribute === 'value';
-  return filter.kind !== 'some' && filter.parts.some(comparesAddress);
+  if (filter.kind === 'and' || filter.kind === 'or') return filter.parts.some(comparesAddress);
+  if (filter.kind === 'not') return comparesAddress(filter.filter);
+  return filter.kind !== 'some' && filter.attribute === 'value';
 }
 
-function hasAddress(eb: Expressions<'scim_users'>, address: string): Condition<'scim_users'> {
-  return eb(
-    's.user_id',
-    'in',
+/** Addresses are stored in lower case. */
+function hasAddress(
+  eb: Expressions<'scim_users'>,
+  comparison: Exclude<Comparison, { kind: 'some' }>,
+): Condition<'scim_users'> {
+  const address = (value: unknown) => canonicalEmail(textOf(value));
+  return eb.exists(
     eb
       .selectFrom('users as u')
       .select('u.user_id')
       .whereRef('u.tenant_id', '=', 's.tenant_id')
-      .where('u.email', '=', canonicalEmail(address)),
+      .whereRef('u.user_id', '=', 's.user_id')
+      .where(() => textCondition(eb, 'u.email', comparison, { textOf: address, isKey: true }) as never),
   );
 }
 
-function isActive(eb: Expressions<'scim_users'>, wanted: boolean): Condition<'scim_users'> {
+function isActive(
+  eb: Expressions<'scim_users'>,
+  comparison: Exclude<Comparison, { kind: 'some' }>,
+): Condition<'scim_users'> {
+  if (comparison.kind === 'pr') return eb.and([eb.lit(true)]);
+  if (comparison.kind !== 'eq') throw unsupported();
+  const wanted = flagOf(comparison.value);
   return eb.exists(
     eb
       .selectFrom('users as u')
@@ -199,7 +224,7 @@ function isActive(eb: Expressions<'scim_users'>, wanted: boolean): Condition<'sc
   );
 }
 
-function textOf(value: FilterValue): string {
+function textOf(value: unknown): string {
   // PostgreSQL cannot compare with NUL.
   if (typeof value !== 'string' || value.includes('\0')) throw unsupported();
   return value;
@@ -215,6 +240,6 @@ export function flagOf(value: FilterValue): boolean {
 function unsupported(): Error {
   return badRequest(
     'invalidFilter',
-    'The filter is not supported. What works: id, userName, externalId, displayName, active and emails.value, compared by eq, joined by and and or.',
+    'The filter is not supported. What works: id, userName, externalId, displayName, name.givenName, name.familyName, active and emails.value, compared by eq, ne, co, sw, ew and pr, joined by and, or and not.',
   );
 }

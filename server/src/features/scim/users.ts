@@ -1,13 +1,15 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { requireRoom } from '../../kernel/limits/quotas.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import type { Ports, Removal } from '../../kernel/platform/wiring.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
 import { NotModified } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
+import { requireRoom } from '../../kernel/request/quotas.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { groupsOfUsers } from '../groups/index.ts';
 import { deleteIdentity, endSessionsWith, findIdentity, identityHash, insertIdentity } from '../sign-on/index.ts';
+import type { userRemoved } from '../users/index.ts';
 import {
   countUsers,
   endAccount,
@@ -16,13 +18,15 @@ import {
   findUsers,
   insertNew,
   lockUser,
-  newUser,
+  newProvidedUser,
   settleInvitations,
   type UserRow,
   updateUser,
 } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { isOwner } from './errors.ts';
+import { namesAmong } from './group-store.ts';
+import type { ScimParts } from './links.ts';
 import { patchOperations, replacements } from './operations.ts';
 import type { Provisioner } from './provisioning.ts';
 import * as shared from './provisioning.ts';
@@ -30,7 +34,7 @@ import { type ListQuery, type ReadQuery, type ScimUser, USER_SCHEMA } from './sc
 import { accountAddress, accountName, applied, NEW_USER, type UserAttributes } from './user-attributes.ts';
 import * as store from './user-store.ts';
 
-export type UserPorts = Pick<Ports, 'revokeTokensOf'>;
+export type UserPorts = Pick<ScimParts, 'revokeTokensOf'>;
 
 /** A person: the account, and what their provider says about it. */
 interface Person {
@@ -40,9 +44,9 @@ interface Person {
 
 export class ScimUsers {
   readonly #ports: UserPorts;
-  readonly #removed: Removal<'user'>;
+  readonly #removed: Announcer<typeof userRemoved>;
 
-  constructor(ports: UserPorts, removed: Removal<'user'>) {
+  constructor(ports: UserPorts, removed: Announcer<typeof userRemoved>) {
     this.#ports = ports;
     this.#removed = removed;
   }
@@ -51,13 +55,15 @@ export class ScimUsers {
     const { read } = ctx.database;
     const { owner } = await shared.provisioner(ctx, read);
     const window = shared.windowOf(query);
-    const isWanted = shared.projectionOf(query);
+    const projection = shared.projectionOf(query);
     const { total, rows } = await store.listStates(read, owner, shared.filterOf(query), window);
     const ids = rows.map(({ user_id }) => user_id);
     const users = new Map((await findUsers(read, ctx.tenantId, ids)).map((user) => [user.user_id, user]));
+    const groups = await groupsOf(read, owner, ids);
     const people = rows.flatMap((state) => {
       const user = users.get(state.user_id);
-      return user === undefined ? [] : [shared.projected(toWire(ctx, { user, state }), isWanted)];
+      if (user === undefined) return [];
+      return [shared.projected(toWire(ctx, { user, state }, groups.get(state.user_id)), projection)];
     });
     return shared.pageOf(people, total, window);
   }
@@ -68,7 +74,8 @@ export class ScimUsers {
     const state = await store.findState(read, owner, userId);
     const user = state && (await findUser(read, ctx.tenantId, userId));
     if (state === undefined || user === undefined) throw notFound('user');
-    const shown = toWire(ctx, { user, state });
+    const groups = await groupsOf(read, owner, [userId]);
+    const shown = toWire(ctx, { user, state }, groups.get(userId));
     shared.setResourceHeaders(ctx, shown.meta);
     if (ctx.ifNoneMatch !== undefined && shared.isVersionIn(ctx.ifNoneMatch, shown.meta.version)) {
       return new NotModified();
@@ -104,7 +111,7 @@ export class ScimUsers {
       const person = { user, state: before };
       const settled = adopted === undefined ? person : await this.#settle(ctx, tx, by, person, wanted);
       if (isAdminRole(user.role)) await raiseEpoch(tx, ctx.tenantId);
-      return this.#shown(ctx, settled);
+      return this.#shown(ctx, settled, await groupsOf(tx, by.owner, [user.user_id]));
     });
   }
 
@@ -122,7 +129,7 @@ export class ScimUsers {
   async #added(ctx: Context, tx: Tx, by: Provisioner, wanted: UserAttributes, address: string): Promise<UserRow> {
     const role = by.provider.default_role ?? 'member';
     const facts = { email: address, name: accountName(wanted), role, password_hash: '' };
-    const added = newUser(ctx.tenantId, facts, ctx.now);
+    const added = newProvidedUser(ctx.tenantId, facts, ctx.now);
     const user: UserRow = { ...added, status: wanted.active ? 'active' : 'disabled' };
     await refuseTakenAddress(ctx, tx, address, user.user_id);
     await insertNew(tx, user);
@@ -170,8 +177,9 @@ export class ScimUsers {
     return ctx.change(async (tx) => {
       const by = await shared.lockedProvisioner(ctx, tx);
       const person = await lockedPerson(ctx, tx, by, userId);
-      shared.requireVersion(ctx, toWire(ctx, person).meta.version);
-      return this.#shown(ctx, await this.#settle(ctx, tx, by, person, wantedOf(attributesOf(person))));
+      const groups = await groupsOf(tx, by.owner, [userId]);
+      shared.requireVersion(ctx, toWire(ctx, person, groups.get(userId)).meta.version);
+      return this.#shown(ctx, await this.#settle(ctx, tx, by, person, wantedOf(attributesOf(person))), groups);
     });
   }
 
@@ -213,8 +221,8 @@ export class ScimUsers {
     return { user: changedUser, state: settled };
   }
 
-  #shown(ctx: Context, person: Person): ScimUser {
-    const shown = toWire(ctx, person);
+  #shown(ctx: Context, person: Person, groups: Awaited<ReturnType<typeof groupsOf>>): ScimUser {
+    const shown = toWire(ctx, person, groups.get(person.user.user_id));
     shared.setResourceHeaders(ctx, shown.meta);
     return shown;
   }
@@ -224,10 +232,17 @@ export class ScimUsers {
     return ctx.change(async (tx) => {
       const by = await shared.lockedProvisioner(ctx, tx);
       const person = await lockedPerson(ctx, tx, by, userId);
-      shared.requireVersion(ctx, toWire(ctx, person).meta.version);
+      const groups = await groupsOf(tx, by.owner, [userId]);
+      shared.requireVersion(ctx, toWire(ctx, person, groups.get(userId)).meta.version);
       const { user } = person;
       if (user.role === 'owner') throw isOwner();
       ctx.record.describe({ email: user.email, role: user.role });
+      if (user.status === 'disabled' && person.state.is_suspended === 0) {
+        // An account that an admin disabled stays, with its identity and its address: otherwise the provider could make it anew.
+        await store.deleteStateOf(tx, ctx.tenantId, userId);
+        ctx.record.describe({ account: 'stays disabled' });
+        return undefined;
+      }
       ctx.record.describe(await endAccount(tx, user, ctx.now, this.#ports, this.#removed));
       return undefined;
     });
@@ -245,7 +260,7 @@ async function refuseTakenName(tx: Tx, { owner }: Provisioner, userName: string)
   if ((await store.findStateByName(tx, owner, userName.toLowerCase())) !== undefined) throw taken('userName');
 }
 
-/** Whoever can choose an address at the provider must not get the account that has it. */
+/** Anyone who can choose an address at the provider must not get the account that has it. */
 async function refuseTakenAddress(ctx: Context, tx: Tx, email: string, userId: string): Promise<void> {
   const other = await findUserByEmail(tx, ctx.tenantId, email);
   if (other === undefined || other.user_id === userId) return;
@@ -294,7 +309,21 @@ function attributesOf({ user, state }: Person): UserAttributes {
   };
 }
 
-function toWire(ctx: Context, person: Person) {
+type GroupRef = { value: string; display: string; type: string };
+
+/** The groups of the provider that each of these users is in, ordered by id. */
+async function groupsOf(db: Reader, owner: store.Owner, userIds: readonly string[]): Promise<Map<string, GroupRef[]>> {
+  const joined = await groupsOfUsers(db, owner.tenant_id, userIds);
+  const names = await namesAmong(db, owner, [...new Set([...joined.values()].flat())]);
+  const refs = (ids: readonly string[]) =>
+    ids.toSorted().flatMap((value) => {
+      const display = names.get(value);
+      return display === undefined ? [] : [{ value, display, type: 'direct' }];
+    });
+  return new Map([...joined].map(([userId, ids]) => [userId, refs(ids)]));
+}
+
+function toWire(ctx: Context, person: Person, groups: readonly GroupRef[] = []) {
   const { userName, externalId, active, displayName, formatted, givenName, familyName, email } = attributesOf(person);
   const parts = Object.entries({ formatted, givenName, familyName }).filter(([, text]) => text !== '');
   const shown = {
@@ -304,8 +333,11 @@ function toWire(ctx: Context, person: Person) {
     ...(displayName !== '' && { displayName }),
     emails: [{ value: String(email), type: 'work', primary: true }],
     active,
+    ...(groups.length > 0 && { groups: [...groups] }),
   };
   const { state } = person;
   const meta = shared.metaOf(ctx, 'User', state.user_id, state, shared.versionOf(state.user_id, shown));
-  return { schemas: [USER_SCHEMA], id: state.user_id, ...shown, meta };
+  // Not part of the version, which would change with the address of the service.
+  const linked = groups.map((group) => ({ ...group, $ref: shared.locationOf(ctx.kernel, 'Group', group.value) }));
+  return { schemas: [USER_SCHEMA], id: state.user_id, ...shown, ...(linked.length > 0 && { groups: linked }), meta };
 }

@@ -12,8 +12,8 @@ import {
   runJobs,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
+import { MINUTE_MS } from '../../kernel/base/clock.ts';
 import type { RowFilter } from '../../kernel/integrity/authenticated-table.ts';
-import { MINUTE_MS } from '../../kernel/platform/clock.ts';
 import { SECRETS } from '../secrets/index.ts';
 
 interface Collision {

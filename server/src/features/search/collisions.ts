@@ -1,9 +1,10 @@
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
+import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   comparedSecrets,
   type Fingerprint,
@@ -86,7 +87,7 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
     if (vaults.size < 2) return;
     for await (const { rows, isCut } of groups) {
       if (page.total >= COLLISIONS_MAX) return;
-      const collision = collisionOf(ctx, kind, rows, vaults);
+      const collision = await collisionOf(ctx, kind, rows, vaults);
       if (collision !== null) page.add(collision);
       // The second vault may be among the rows that were not scanned.
       else if (isCut) isComplete = false;
@@ -118,17 +119,20 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
   };
 }
 
-function collisionOf(
+async function collisionOf(
   ctx: Context,
   kind: Collision['kind'],
   group: LocatedRow[],
   vaults: ReadonlyMap<string, string>,
-): Collision | null {
-  const secrets = group.flatMap((row) => {
+): Promise<Collision | null> {
+  const located = group.flatMap((row) => {
     const vault = vaults.get(row.vault_id);
-    return vault !== undefined && visibleSecrets.isAllowed(ctx, vault, row, COMPARED[kind])
-      ? [{ id: row.secret_id, vault, path: row.path }]
-      : [];
+    return vault === undefined ? [] : [{ row, vault }];
+  });
+  const isShown = ({ row, vault }: (typeof located)[number]) =>
+    visibleSecrets.isAllowed(ctx, vault, row, COMPARED[kind]);
+  const secrets = (await filterInSlices(ctx.tenantId, located, isShown)).map(({ row, vault }) => {
+    return { id: row.secret_id, vault, path: row.path };
   });
   const names = [...new Set(secrets.map(({ vault }) => vault))].sort();
   // The database returns rows with equal keys in any order, but all pages must agree.

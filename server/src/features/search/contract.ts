@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/request/wire.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
 import { Protection } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 

@@ -6,7 +6,7 @@ import { storeRotation } from '../../../../test/support/rotations.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { addPolicy, addSecret, addVault, type Statement, secretUrl } from '../../../../test/support/vaults.ts';
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
 
 onBothDatabases('secrets that are due', (database) => {
   let service: Service;

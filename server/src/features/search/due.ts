@@ -1,8 +1,8 @@
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   type DueRow,
   dueSecretsOf,

@@ -11,8 +11,8 @@ import {
 } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, auditOf, secretUrl } from '../../../../test/support/vaults.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
-import { countedWithin } from '../sessions/index.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
+import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import { UNREAD_VALUES_PER_HOUR_MAX } from './known-values.ts';
 
 const STRONG = 'k7Qw2mZx9LpR-lantern-of-the-north';

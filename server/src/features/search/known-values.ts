@@ -1,11 +1,12 @@
+import { HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { isGuessable } from '../../kernel/crypto/guessable.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
+import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { fingerprintVersions, secretsWithValue, visibleSecrets } from '../secrets/index.ts';
-import { countedWithin } from '../sessions/index.ts';
 import { listableVaults } from './listable-vaults.ts';
 
 /**
@@ -47,7 +48,8 @@ export async function findKnown(ctx: Context, values: readonly string[]) {
     return [{ index, secrets: secrets.slice(0, SECRETS_MAX), secrets_total: secrets.length }];
   });
   ctx.record.describe({ values: compared.size, known: known.length, unread });
-  return { known, guessable: values.flatMap((value, index) => (isGuessable(value) ? [index] : [])) };
+  const indexes = await filterInSlices(ctx.tenantId, [...values.keys()], (index) => isGuessable(values[index] ?? ''));
+  return { known, guessable: indexes };
 }
 
 /** A value that can be guessed is found only where the caller may read it, because then there is nothing to guess. */
@@ -61,15 +63,14 @@ async function compare(
     const vault = vaults.get(row.vault_id);
     return vault === undefined ? [] : [{ ...row, vault }];
   });
-  const found = (actions: readonly string[]) =>
-    located
-      .filter((row) => visibleSecrets.isAllowed(ctx, row.vault, row, actions))
+  const found = async (actions: readonly string[]) =>
+    (await filterInSlices(ctx.tenantId, located, (row) => visibleSecrets.isAllowed(ctx, row.vault, row, actions)))
       .map(({ secret_id, vault, path }) => ({ id: secret_id, vault, path }))
       .sort((a, b) => (`${a.vault}/${a.path}` < `${b.vault}/${b.path}` ? -1 : 1));
-  const readable = found(READABLE);
+  const readable = await found(READABLE);
   if (isGuessable(value)) return { secrets: readable, isUnread: false };
-  // Whoever reads one of the secrets knows the value, so that others have it too is no guess.
-  return { secrets: found(visibleSecrets.LISTED), isUnread: readable.length === 0 };
+  // Anyone who reads one of the secrets knows the value, so that others have it too is no guess.
+  return { secrets: await found(visibleSecrets.LISTED), isUnread: readable.length === 0 };
 }
 
 /** Counted before the response, also for values that no secret has: each is a guess. */

@@ -1,10 +1,11 @@
+import { timestamp } from '../../kernel/base/clock.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
 import { cursorAt, openedCursor, sealedCursor } from '../../kernel/request/sealed-cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { type FoundByPath, type PathMatch, type PathPosition, pathSearch, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
@@ -34,9 +35,12 @@ export async function findByPath(ctx: Context, query: Query<typeof contract.find
   const parts = [...new Set(query.path.map((part) => part.toLowerCase()))];
   const { match = 'part' } = query;
   const { read } = ctx.database;
+  const slice = TimeSlice.of(ctx.tenantId);
   for (let scanned = WINDOW; ; scanned += WINDOW) {
     const end = await pathSearch.positionAfter(read, ctx.tenantId, position, WINDOW);
     for await (const row of matches(ctx, { position, end, parts, match })) {
+      const pause = slice.pause();
+      if (pause !== undefined) await pause;
       const vault = vaults.get(row.vault_id);
       if (vault === undefined || !visibleSecrets.isAllowed(ctx, vault, row, visibleSecrets.LISTED)) continue;
       const last = found.at(-1);

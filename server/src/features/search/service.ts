@@ -1,6 +1,6 @@
 import { intersection } from '../../kernel/authz/path-ranges.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import { bulkDecrypt, refuseInZeroKnowledge, type SummaryRow, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 

@@ -1,16 +1,16 @@
+import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import { couldDisclose, type Described } from '../../kernel/authz/disclosure.ts';
-import { parseSecretPath } from '../../kernel/http/secret-path.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
-import type { ResourceAttributes } from '../../kernel/request/call.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { proofRequired } from '../../kernel/request/second-factor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import { parseSecretPath } from '../../kernel/wire/secret-path.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import type { FoundSecret } from './reading/read-store.ts';
 import type { SecretLoader } from './reading/secret-loader.ts';
 import type { Author } from './storage/secret-rows.ts';
 import { findSecret, lockSecret } from './storage/secret-store.ts';
-import type { SecretRow } from './storage/tables.ts';
+import type { SecretRow, StoredScores } from './storage/tables.ts';
 
 /** The names by which a request addresses a secret. */
 export interface SecretLocation {
@@ -89,7 +89,7 @@ export async function secretForChange(
   vaultName: string,
   path: string,
   find: typeof findSecret = findSecret,
-): Promise<{ vault: VaultRow; secret: SecretRow }> {
+): Promise<{ vault: VaultRow; secret: SecretRow & StoredScores }> {
   ctx.access.refuseIfNeverAllowed(secretResource(vaultName, path));
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
@@ -99,6 +99,12 @@ export async function secretForChange(
   if (vault === undefined) throw vaultNotFound();
   if (secret === undefined) throw secretNotFound();
   return { vault, secret };
+}
+
+/** The stored risk as the caller sees it: by what the score says of the value, somebody who may not read it could confirm a guess. */
+export function shownScore(ctx: Context, vault: string, secret: SecretRow & StoredScores): number | null {
+  const mayRead = ctx.access.may('secrets:read', secretResource(vault, secret.path), attributesOf(secret));
+  return mayRead ? secret.risk_score : secret.risk_score_without_value;
 }
 
 export async function lockForChange(ctx: Context, tx: Tx, vault: VaultRow, path: string): Promise<SecretRow> {

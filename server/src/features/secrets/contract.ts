@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   id,
@@ -12,7 +12,7 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
 import {
   expectedVersion,
@@ -36,7 +36,7 @@ import {
   versionNumber,
 } from './schemas.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     sec: 'secrets';
     rotation: 'secrets';

@@ -11,7 +11,7 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 import {
   addSecret,
@@ -22,13 +22,13 @@ import {
   runJobs,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { UnsealError, unseal } from '../../kernel/crypto/sealing.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { vaultKeyPurpose } from '../vaults/index.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothDatabases('fortress secrets', (database) => {
+onBothInSuite('fortress secrets', (database) => {
   let service: Service;
   let vault: string;
   let admin: Person;

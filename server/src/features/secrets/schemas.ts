@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
-import { BODY_BYTES_DEFAULT } from '../../kernel/request/declaration.ts';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { BODY_BYTES_DEFAULT } from '../../kernel/endpoint/declaration.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 import { Tags, vaultName } from '../vaults/index.ts';
 
 export const VALUE_BYTES_MAX = 1024 * 1024;
@@ -209,6 +209,10 @@ export const Secret = named(
     vault: Type.String({ description: 'The name of its vault.' }),
     rotation: nullable(Rotation),
     rotation_status: nullable(RotationStatus),
+    risk_score: nullable(
+      riskScore,
+      'The score that was last computed; null until then. For callers who may not read the value it leaves out what tells something about it.',
+    ),
   }),
 );
 export type Secret = Static<typeof Secret>;
@@ -227,6 +231,7 @@ export const secretParams = object({ vault: vaultName, path: pathText });
 export const expectedVersion = Type.Optional(
   Type.Integer({
     minimum: 1,
+    maximum: VERSION_MAX,
     description: 'Fails unless this is still the newest version; `If-Match: "v3"` means the same.',
   }),
 );

@@ -5,7 +5,7 @@ import { queriesDuring } from '../../../../test/support/queries.ts';
 import { asTheService } from '../../../../test/support/rows.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, type Statement } from '../../../../test/support/vaults.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { SECRETS } from './index.ts';
 
 const HIDDEN = 20_000;

@@ -5,7 +5,7 @@ import { addPerson, ok, type Person, uniqueName } from '../../../../test/support
 import { jsonBodies, sendRaw } from '../../../../test/support/raw-http.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, auditOf, pathsIn, secretUrl } from '../../../../test/support/vaults.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
 
 /** However a path is spelled, it does not reach a secret that a policy denies under another spelling. */
 
@@ -96,7 +96,7 @@ onBothDatabases('paths of secrets', (database) => {
     const text = body === undefined ? '' : JSON.stringify(body);
     const lines = [
       `${method} ${path} HTTP/1.1`,
-      'Host: x',
+      'Host: localhost',
       'Connection: close',
       `Authorization: Bearer ${token}`,
       ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`]),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { invalid, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { invalid, ok, refused, tooLarge, uniqueName } from '../../../../test/support/people.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY, OPENSSH_ED25519 } from '../../../../test/support/test-keys.ts';
 import { addSecret, addVault, readValue, secretUrl } from '../../../../test/support/vaults.ts';
 import { ENVIRONMENTS } from '../../kernel/authz/environment.ts';
@@ -30,7 +30,7 @@ const FITTING: Record<(typeof ENVIRONMENTS)[number], [without: string[], with_: 
   ],
 };
 
-onBothDatabases('the rules of secrets', (database) => {
+onBothInSuite('the rules of secrets', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {
@@ -92,10 +92,10 @@ onBothDatabases('the rules of secrets', (database) => {
         const made = await ok(create({ value }), 201);
         assert.ok((await readValue(service, vault, made.path)) === value);
         const more = value + 'x'.repeat(MIB + 1 - Buffer.byteLength(value));
-        await invalid(create({ value: more }), '/body/value');
-        await invalid(update(made.path, { value: more }), '/body/value');
+        await tooLarge(create({ value: more }), '/body/value');
+        await tooLarge(update(made.path, { value: more }), '/body/value');
         const rotate = service.call('POST', secretUrl(vault, made.path, 'rotate'), { body: { value: more } });
-        await invalid(rotate, '/body/value');
+        await tooLarge(rotate, '/body/value');
       }
     });
 

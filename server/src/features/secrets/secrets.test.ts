@@ -11,7 +11,7 @@ import {
   readValue,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 
 onBothDatabases('secrets', (database) => {
   let service: Service;
@@ -60,6 +60,7 @@ onBothDatabases('secrets', (database) => {
         next_rotation: null,
         rotation: null,
         rotation_status: null,
+        risk_score: null,
       },
     );
     const read = await send('GET', secretUrl(vault, path));

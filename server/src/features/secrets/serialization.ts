@@ -1,6 +1,6 @@
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
 import {
   METADATA_BYTES_MAX,
   METADATA_KEYS_MAX,
@@ -11,6 +11,7 @@ import {
   type Secret,
   type SecretSummary,
 } from './contract.ts';
+import type { ReadRow } from './reading/read-store.ts';
 import type { SecretRow, SummaryRow } from './storage/tables.ts';
 
 export function summaryOf(row: SummaryRow): SecretSummary {
@@ -31,18 +32,23 @@ export function summaryOf(row: SummaryRow): SecretSummary {
 }
 
 /** The JSON of a read response. For a cached row that is read repeatedly, everything but the value is serialized once. */
-export function serializedWithValue(vault: string, row: SummaryRow, value: string): string {
+export function serializedWithValue(vault: string, row: ReadRow, value: string): string {
   let before = BEFORE_VALUE.get(row);
   if (before === undefined) {
-    before = `${JSON.stringify(secretOf(vault, row)).slice(0, -1)},"value":`;
+    before = `${JSON.stringify(secretOf(vault, row, row.risk_score)).slice(0, -1)},"value":`;
     BEFORE_VALUE.set(row, before);
   }
   return `${before}${JSON.stringify(value)}}`;
 }
 const BEFORE_VALUE = new WeakMap<object, string>();
 
-export function secretOf(vault: string, row: SummaryRow, rotation_status: Secret['rotation_status'] = null): Secret {
-  return { ...summaryOf(row), vault, rotation: rotationOf(row), rotation_status };
+export function secretOf(
+  vault: string,
+  row: SummaryRow,
+  risk_score: number | null,
+  rotation_status: Secret['rotation_status'] = null,
+): Secret {
+  return { ...summaryOf(row), vault, rotation: rotationOf(row), rotation_status, risk_score };
 }
 
 export function rotationOf({ rotation }: Pick<SecretRow, 'rotation'>): Rotation | null {

@@ -1,12 +1,12 @@
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { findTenant, lockAndCheckActive, type TenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant, lockAndCheckActive, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { hasFactor } from '../mfa/index.ts';
 import { insertToken } from '../tokens/index.ts';
 import {
@@ -54,7 +54,7 @@ interface OpenInvitation {
   user: UserRow;
 }
 
-/** Shows it to whoever could accept it, and to nobody else. */
+/** Shows it to anyone who could accept it, and to nobody else. */
 export async function readInvitation(
   ctx: Context,
   ports: SessionPorts,
@@ -108,7 +108,7 @@ async function refuseOvertaken(db: Reader, ports: SessionPorts, { tenant_id, use
   if (await ports.hasSignOnIdentity(db, tenant_id, user_id)) throw overtaken('an identity at a provider');
 }
 
-/** An invitation takes the place of neither, so whoever holds it must not get in with it alone. */
+/** An invitation takes the place of neither, so anyone who holds it must not get in with it alone. */
 function overtaken(by: string): CofferError {
   return new CofferError(
     'LOGIN_DENIED',

@@ -1,10 +1,10 @@
+import { addressGroup, networkGroup } from '../../kernel/base/address-group.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { addressGroup, networkGroup } from '../../kernel/limits/address-group.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import * as store from '../../kernel/limits/attempt-counters.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import * as store from './store.ts';
 
 /** Failed attempts without a delay; each further one doubles it: 1, 2, 4 … seconds, up to the maximum. */
 const FREE_TRIES = { account: 5, address: 20, network: 100 };
@@ -33,14 +33,14 @@ export function signupSubjects(mailbox: string, address: string): Subject[] {
   ];
 }
 
-/** Codes of command lines: whoever guesses them from one address is slowed down, and so is a person who tries many. */
+/** Codes of command lines: anyone who guesses them from one address is slowed down, and so is a person who tries many. */
 export function deviceSubjects(userId: string, address: string): Subject[] {
   const byAddress: Subject = { kind: 'address', hash: sha256(JSON.stringify(['device code', addressGroup(address)])) };
   if (userId === '') return [byAddress];
   return [{ kind: 'account', hash: sha256(JSON.stringify(['device code of', userId])) }, byAddress];
 }
 
-/** Whoever has the token of a sign-up may still not guess the password of the person who signed up. */
+/** Anyone who has the token of a sign-up may still not guess the password of the person who signed up. */
 export function verificationSubjects(tokenHash: Buffer): Subject[] {
   return [{ kind: 'account', hash: sha256(JSON.stringify(['verification', tokenHash.toString('base64url')])) }];
 }
@@ -83,21 +83,6 @@ export async function beginTry(
     retryAfterSeconds,
     auditReason: `too many ${what}`,
   });
-}
-
-/** Adds to what is counted of a subject in a period, and returns the sum. The period begins with the first of them. */
-export async function countedWithin(
-  tx: Tx,
-  subject: readonly string[],
-  { count, now, periodMs }: { count: number; now: number; periodMs: number },
-): Promise<number> {
-  const hash = sha256(JSON.stringify(['counted', periodMs, ...subject]));
-  const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
-  const isRunning = row.forget_at > now && row.forget_at <= now + periodMs;
-  const failures = (isRunning ? row.failures : 0) + count;
-  const forget_at = isRunning ? row.forget_at : now + periodMs;
-  await store.saveFailures(tx, { ...row, failures, blocked_until: 0, forget_at });
-  return failures;
 }
 
 /** The account's counter is reset. The address's is only decremented: otherwise one valid account would hide guesses at others. */

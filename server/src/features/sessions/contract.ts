@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { RoleName } from '../../kernel/authz/roles.ts';
-import { PlanName } from '../../kernel/limits/limit-schemas.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   emailText,
@@ -19,10 +19,10 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { ContinuedSession, otpText, PasskeyAssertion, PasskeyRequestOptions } from '../mfa/index.ts';
-import { tokenKind } from '../tokens/index.ts';
-import { OwnSession, TenantWarning } from './schemas.ts';
+
+import { keepTokens, Me, OwnSession } from './schemas.ts';
 
 const INVITATION_LENGTH_MAX = 128;
 const invitationToken = Type.String({
@@ -56,6 +56,7 @@ export const Session = object({
   token_id: id('token'),
   expires_at: timestampText,
   user_id: id('user'),
+  tenant_id: id('tenant'),
 });
 
 export const login = endpoint({
@@ -188,7 +189,7 @@ export const logout = endpoint({
   path: '/auth/logout',
   summary: 'Log out: end this session',
   description:
-    'Its token is rejected from the next request on, on every node. Personal access tokens stay valid. It is not refused for its rate, whatever was sent before.',
+    'Its token is rejected from the next request on, on every node. Personal access tokens stay valid, also those that were created with it. It is not refused for its rate, whatever was sent before.',
   credentials: ['session'],
   tenant: 'own',
   permission: NONE,
@@ -283,7 +284,8 @@ export const endSession = endpoint({
   method: 'DELETE',
   path: '/auth/sessions/{session_id}',
   summary: 'End one of your sessions',
-  description: 'Its token is rejected from the next request on, on every node.',
+  description:
+    'Its token is rejected from the next request on, on every node. What was created with it ends too: sessions of device codes that it confirmed and, unless `keep_tokens` is true, personal access tokens with `ends_with_sessions`.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: 'sessions:delete',
@@ -292,10 +294,36 @@ export const endSession = endpoint({
   audit: 'sessions:delete',
   effect: 'change',
   params: object({ session_id: described('The id of a session, `token_…`.', idParam) }),
+  query: object(keepTokens),
   body: NONE,
   status: 200,
   output: Deleted,
   errors: ['NOT_FOUND'],
+});
+
+export const endSessions = endpoint({
+  ...common,
+  name: 'endSessions',
+  method: 'DELETE',
+  path: '/auth/sessions',
+  summary: 'End all your sessions, except that of this request',
+  description:
+    'With them end all personal access tokens that were created with a session, also with this one or with one that is long over, unless `keep_tokens` is true or they were created with `ends_with_sessions` false. The credential of this request goes on.',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'sessions:delete',
+  resource: 'self/sessions',
+  rate: 'write',
+  audit: 'sessions:delete_all',
+  effect: 'change',
+  query: object(keepTokens),
+  body: NONE,
+  status: 200,
+  output: object({
+    sessions_ended: Type.Integer({ description: 'How many sessions ended.' }),
+    tokens_ended: Type.Integer({ description: 'How many personal access tokens ended.' }),
+  }),
+  errors: [],
 });
 
 export const readMe = endpoint({
@@ -316,40 +344,7 @@ export const readMe = endpoint({
   effect: 'read',
   body: NONE,
   status: 200,
-  output: object({
-    user: described(
-      'The current user.',
-      object({
-        id: id('user'),
-        email: Type.String({ description: 'The address you log in with.' }),
-        name: Type.String({ description: 'Display name.' }),
-        role: RoleName,
-      }),
-    ),
-    tenant: described(
-      'The tenant you belong to.',
-      object({ id: id('tenant'), name: Type.String({ description: 'Its name.' }), plan: PlanName }),
-    ),
-    credential: described(
-      'The credential of this request.',
-      object({
-        kind: tokenKind,
-        id: id('token'),
-        expires_at: timestampText,
-        mfa_at: nullable(timestampText),
-      }),
-    ),
-    warnings: Type.Array(TenantWarning, {
-      description:
-        'Warnings for owners and admins about their tenant; empty for others. `first_token` is for the owner who has it and another way in.',
-    }),
-    tls_url: nullable(
-      Type.String({
-        description:
-          'The URL of the service at which a program can present a client certificate; null if there is no TLS listener.',
-      }),
-    ),
-  }),
+  output: Me,
   errors: [],
 });
 
@@ -402,7 +397,7 @@ export const changePassword = endpoint({
   path: '/auth/password',
   summary: 'Set or change your password',
   description:
-    '`current_password` is required unless you have no password yet. Then you must have just signed in, or shown your second factor if you have one, and an account of an identity provider is refused unless it is that of an exempt owner; a personal access token is enough only for an owner without a provider and without a second factor. Your other sessions end, and with `revoke_tokens` your personal access tokens are revoked too: anyone who knew the old password may have created some.',
+    '`current_password` is required unless you have no password yet. Then you must have just signed in, or shown your second factor if you have one, and an account of an identity provider is refused unless it is that of an exempt owner; a personal access token is enough only for an owner without a provider and without a second factor. Your other sessions end, and with them the personal access tokens that were created with a session: anyone who knew the old password may have created some. `keep_tokens` leaves them, and `revoke_tokens` revokes all others too. The credential of this request goes on.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: 'password:update',
@@ -421,9 +416,11 @@ export const changePassword = endpoint({
     ),
     revoke_tokens: Type.Optional(
       Type.Boolean({
-        description: 'If true, revokes all your other tokens, not only your other sessions. Default: false.',
+        description:
+          'If true, revokes all your other tokens, also those that do not end with sessions. Default: false.',
       }),
     ),
+    ...keepTokens,
   }),
   status: 204,
   output: NONE,

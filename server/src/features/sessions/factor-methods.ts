@@ -1,4 +1,4 @@
-import type { Output } from '../../kernel/request/declaration.ts';
+import type { Output } from '../../kernel/endpoint/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { countRecoveryCodes, factorsOf } from '../mfa/index.ts';
 import type * as contract from './contract.ts';

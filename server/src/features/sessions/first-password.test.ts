@@ -12,17 +12,17 @@ import {
   tryLogIn,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { insertIdentity } from '../sign-on/index.ts';
 import { USERS } from '../users/index.ts';
 
 const PASSWORD = 'a first password, long enough';
 
 /** Accounts that have no password: there is none to ask for, so something else has to prove who sets one. */
-onBothDatabases('a first password', (database) => {
+onBothInSuite('a first password', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: { CV_TRUSTED_PROXIES: '127.0.0.1' } });

@@ -1,14 +1,14 @@
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Output, Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Output, Query } from '../../kernel/request/declaration.ts';
 import { plainCursor } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { RECOVERY_FACTOR, TOTP_FACTOR } from '../mfa/index.ts';
-import { listOpenSessions, lockToken, revokeTokens, type TokenRow } from '../tokens/index.ts';
+import { endSessions, listOpenSessions, lockToken, revokeTokensOfUser, type TokenRow } from '../tokens/index.ts';
 import { findUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 
@@ -24,16 +24,36 @@ export async function list(ctx: Context, query: Query<typeof contract.listSessio
   return { sessions: rows.map((row) => toWire(row, principal.credentialId)), next_cursor };
 }
 
-export async function end(ctx: Context, sessionId: string): Promise<Deleted> {
+export async function end(
+  ctx: Context,
+  sessionId: string,
+  { keep_tokens }: Query<typeof contract.endSession>,
+): Promise<Deleted> {
   ctx.access.requireUnrestricted();
   const { tenantId, principal } = ctx;
   return ctx.change(async (tx) => {
     const row = await lockToken(tx, tenantId, sessionId);
     const isOpen = row?.user_id === principal.id && row.kind === 'session' && row.revoked_at === null;
     if (!isOpen || row.expires_at <= ctx.now) throw notFound('session');
-    await revokeTokens(tx, tenantId, [sessionId], ctx.now);
+    ctx.record.describe(await endSessions(tx, [row], { now: ctx.now, keepsTokens: keep_tokens === true }));
     await raiseEpoch(tx, tenantId);
     return DELETED;
+  });
+}
+
+/** The credential of this request goes on. */
+export async function endAll(
+  ctx: Context,
+  { keep_tokens }: Query<typeof contract.endSessions>,
+): Promise<Output<typeof contract.endSessions>> {
+  ctx.access.requireUnrestricted();
+  const { tenantId, principal, now } = ctx;
+  return ctx.change(async (tx) => {
+    const ending = keep_tokens === true ? 'sessions_only' : 'sessions';
+    const ended = await revokeTokensOfUser(tx, tenantId, principal.id, ending, now, principal.credentialId);
+    await raiseEpoch(tx, tenantId);
+    ctx.record.describe(ended);
+    return ended;
   });
 }
 

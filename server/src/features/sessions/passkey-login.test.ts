@@ -16,10 +16,10 @@ import {
 } from '../../../../test/support/passkeys.ts';
 import { addPerson, addTenant, invalid, logIn, ok, refused } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { DAY_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('signing in with a passkey', (database) => {
+onBothInSuite('signing in with a passkey', (database) => {
   let service: Service;
 
   before(async () => {

@@ -1,6 +1,6 @@
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { findTenant, lockAndCheckActive } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
-import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
 import {
   passkeyNamed,
   refusedPasskey,

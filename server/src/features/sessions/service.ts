@@ -1,20 +1,21 @@
+import type { Principal } from '../../kernel/auth/principal.ts';
+import { isForOperator } from '../../kernel/authz/declared-resources.ts';
+import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../../kernel/crypto/passwords.ts';
-import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
-import { Preserialized } from '../../kernel/request/binding.ts';
-import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
-import type { Principal } from '../../kernel/request/principal.ts';
-import { canonicalEmail } from '../../kernel/request/wire.ts';
-import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { mapInSlices } from '../../kernel/fairness/time-slice.ts';
 import {
   findOperatorTenant,
   findTenantByName,
   lockAndCheckActive,
   type TenantRow,
-} from '../../kernel/storage/tenant-rows.ts';
+} from '../../kernel/integrity/tenant-rows.ts';
+import { Preserialized } from '../../kernel/request/binding.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { canonicalEmail } from '../../kernel/wire/wire.ts';
 import { hasFactor, isFirstStart, requireFresh, type ShownFactor, secondFactor } from '../mfa/index.ts';
 import {
   type IssuedToken,
@@ -29,21 +30,13 @@ import { findUser, findUserByEmail, isExemptFromSignOn, lockUser, type UserRow, 
 import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
 import { factorMethods } from './factor-methods.ts';
+import type { SessionParts } from './links.ts';
 import { signInReport } from './sign-in-report.ts';
 import { type Warning, warningsFor } from './warnings.ts';
 
 export const SESSION_TTL_MS = 12 * HOUR_MS;
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Whether people of the tenant can log in only with an OpenID provider, except those who are exempt. */
-    requiresSignOn(db: Reader, tenantId: string): Promise<boolean>;
-    /** Whether the account belongs to somebody whom an OpenID provider signs in. */
-    hasSignOnIdentity(db: Reader, tenantId: string, userId: string): Promise<boolean>;
-  }
-}
-
-export type SessionPorts = Pick<Ports, 'requiresSignOn' | 'hasSignOnIdentity'>;
+export type SessionPorts = Pick<SessionParts, 'requiresSignOn' | 'hasSignOnIdentity'>;
 
 /** For every way to sign in without the provider. Who is exempt is decided in one place: see `isExemptFromSignOn`. */
 export async function refuseIfSignOnRequired(ctx: Context, ports: SessionPorts, user: UserRow): Promise<void> {
@@ -136,7 +129,8 @@ export function issueSession(ctx: Context, user: UserRow, opening: Opening): Pro
 }
 
 export function sessionAnswer({ token, row }: IssuedToken): Output<typeof contract.login> {
-  return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: row.user_id };
+  const { token_id, expires_at, user_id, tenant_id } = row;
+  return { token, token_id, expires_at: timestamp(expires_at), user_id, tenant_id };
 }
 
 /** Determines whose audit log records the attempt: the operator's if there is no such tenant. The e-mail address is recorded either way. */
@@ -190,9 +184,17 @@ function describePrincipal(p: Principal, warnings: Warning[], tlsUrl: string | n
   };
 }
 
-export function capabilities({ access }: Context, { checks }: Body<typeof contract.readCapabilities>) {
+export async function capabilities(
+  { access, tenantId, principal }: Context,
+  { checks }: Body<typeof contract.readCapabilities>,
+) {
+  const isClosed = (action: string) => isForOperator(action) && !principal.isOperator;
   return {
-    allowed: checks.map(({ action, resource, environment }) => access.may(action, resource, { environment })),
+    allowed: await mapInSlices(
+      tenantId,
+      checks,
+      ({ action, resource, environment }) => !isClosed(action) && access.may(action, resource, { environment }),
+    ),
   };
 }
 
@@ -203,6 +205,7 @@ export async function changePassword(
 ): Promise<undefined> {
   ctx.access.requireUnrestricted();
   const { principal, tenantId, now } = ctx;
+  const ending = endingOf(body);
   const user = await findUser(ctx.database.read, tenantId, principal.id);
   if (user === undefined) throw denied('the user was deleted');
   const subjects = subjectsOf(tenantId, user.email, ctx.call.address);
@@ -226,11 +229,17 @@ export async function changePassword(
     const email = body.email === undefined ? current.email : canonicalEmail(body.email);
     await setPassword(tx, current, { password_hash, email });
     if (email !== current.email) ctx.record.describe({ former_email: current.email, email });
-    const kinds = body.revoke_tokens === true ? 'all' : 'sessions';
-    ctx.record.describe(await revokeTokensOfUser(tx, tenantId, principal.id, kinds, now, principal.credentialId));
+    ctx.record.describe(await revokeTokensOfUser(tx, tenantId, principal.id, ending, now, principal.credentialId));
     await raiseEpoch(tx, tenantId);
     return undefined;
   });
+}
+
+function endingOf({ revoke_tokens, keep_tokens }: Body<typeof contract.changePassword>) {
+  if (revoke_tokens === true && keep_tokens === true) {
+    throw invalidField('/body/keep_tokens', 'cannot be combined with revoke_tokens: omit one of them');
+  }
+  return revoke_tokens === true ? 'all' : keep_tokens === true ? 'sessions_only' : 'sessions';
 }
 
 /**

@@ -15,16 +15,16 @@ import {
   tryLogIn,
 } from '../../../../test/support/people.ts';
 import { asTheService } from '../../../../test/support/rows.ts';
-import { CHEAP_PASSWORDS, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { CHEAP_PASSWORDS, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { auditOf } from '../../../../test/support/vaults.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { COST_DEFAULT } from '../../kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../kernel/crypto/passwords.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { USERS } from '../users/index.ts';
 
 const NEW_PASSWORD = 'another password, long enough';
 
-onBothDatabases('sessions', (database) => {
+onBothInSuite('sessions', (database) => {
   let service: Service;
 
   before(async () => {

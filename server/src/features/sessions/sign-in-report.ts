@@ -1,8 +1,6 @@
-import { newId } from '../../kernel/platform/ids.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { insertBreakGlassUse } from '../approvals/index.ts';
+import { recordBreakGlassUse } from '../approvals/index.ts';
 import { breakGlassNotice, noticesOf, queueMail, RECIPIENTS_MAX, recoveryCodeNotice } from '../mail/index.ts';
 import { countRecoveryCodes, RECOVERY_FACTOR, type ShownFactor } from '../mfa/index.ts';
 import type { SessionMethod } from '../tokens/index.ts';
@@ -29,10 +27,7 @@ export async function signInReport(ctx: Context, { tenant_id, break_glass }: Use
     }
     if (user.break_glass === 1 && method !== undefined) {
       ctx.record.addEntry('break_glass:sign_in', resource, { email: user.email, method, address: ctx.call.address });
-      const use = { tenant_id, use_id: newId('audit', ctx.now), action: 'sign_in', resource, at: ctx.now } as const;
-      await insertBreakGlassUse(tx, use);
-      // Every admin is warned, and what they are shown is cached by epoch.
-      await raiseEpoch(tx, tenant_id);
+      await recordBreakGlassUse(tx, { tenant_id, action: 'sign_in', resource, at: ctx.now });
       if (notices !== null)
         await queueMail(tx, ...notices(admins.map(({ email }) => breakGlassNotice(email, user.email, method))));
     }

@@ -1,8 +1,8 @@
 import { invalidToken } from '../../kernel/auth/authentication.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { moveRequests } from '../approvals/index.ts';
@@ -18,7 +18,7 @@ import {
   stepUpOf,
   verifyAssertion,
 } from '../mfa/index.ts';
-import { insertToken, lockToken, revokeTokens } from '../tokens/index.ts';
+import { insertToken, lockToken, moveChildren, revokeTokens } from '../tokens/index.ts';
 import { findUser, lockUser, type UserRow } from '../users/index.ts';
 import { beginTry, subjectsOf, succeeded } from './back-off.ts';
 import type * as contract from './contract.ts';
@@ -54,9 +54,10 @@ export async function continueSession(ctx: Context): Promise<Continue> {
     const shown = await show(current);
     ctx.record.describe({ token: issued.row.token_id, factor: shown.factor });
     await revokeTokens(tx, tenantId, [old.token_id], now);
-    const { method, provider, provider_subject, provider_session } = old;
-    const opened = { method, provider, provider_subject, provider_session };
+    const { method, provider, provider_subject, provider_session, parent_id } = old;
+    const opened = { method, provider, provider_subject, provider_session, parent_id };
     await insertToken(tx, { ...issued.row, ...shown, ...opened }, current);
+    await moveChildren(tx, tenantId, old.token_id, issued.row.token_id);
     await moveRequests(tx, tenantId, { requesterId: principal.id, from: old.token_id, to: issued.row.token_id });
     await raiseEpoch(tx, tenantId);
     return { ...sessionAnswer(issued), mfa_at: timestamp(now) };

@@ -1,14 +1,14 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import type { Output } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Output } from '../../kernel/request/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { breakGlassUsesOf } from '../approvals/index.ts';
 import { factorsOf } from '../mfa/index.ts';
 import { type TokenRow, usableHandedOut } from '../tokens/index.ts';
 import { countActiveAdmins, findUser } from '../users/index.ts';
 import type { readMe } from './contract.ts';
+import type { SessionParts } from './links.ts';
 
 export type Warning = Output<typeof readMe>['warnings'][number];
 
@@ -31,7 +31,7 @@ export async function warningsFor(ctx: Context, ports: WarningPorts): Promise<Wa
   ];
 }
 
-export type WarningPorts = Pick<Ports, 'hasSignOnIdentity'>;
+export type WarningPorts = Pick<SessionParts, 'hasSignOnIdentity'>;
 
 /** The token that an owner got with the tenant, if it is still good and they can sign in without it. */
 async function needlessToken(
@@ -67,10 +67,12 @@ const TWO_ADMINS: Warning = {
 };
 
 function useWarning({ action, resource, at }: { action: string; resource: string; at: number }): Warning {
-  const what =
-    action === 'sign_in'
-      ? `The break-glass owner ${resource} signed in`
-      : `An operator used break-glass ${action} on ${resource}`;
-  const message = `${what}; see break_glass:${action} in the audit log.`;
+  const message = `${whatWasDone(action, resource)}; see break_glass:${action} in the audit log.`;
   return { code: 'break_glass', message, at: timestamp(at) };
+}
+
+function whatWasDone(action: string, resource: string): string {
+  if (action === 'sign_in') return `The break-glass owner ${resource} signed in`;
+  if (action === 'evict') return `An owner took rights away from ${resource} without approval`;
+  return `An operator used break-glass ${action} on ${resource}`;
 }

@@ -1,12 +1,12 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { problemsIn } from '../../kernel/http/validation.ts';
-import { lockQuota } from '../../kernel/limits/quotas.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
+import type { TenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { canonicalEmail, emailText } from '../../kernel/request/wire.ts';
+import { lockQuota } from '../../kernel/request/quotas.ts';
+import { problemsIn } from '../../kernel/request/validation.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import type { TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { canonicalEmail, emailText, isMisleading } from '../../kernel/wire/wire.ts';
 import { deleteMember, findGroupByIdOrName, groupsOfUser, insertMember, membershipOf } from '../groups/index.ts';
 import {
   countUsers,
@@ -14,12 +14,13 @@ import {
   insertNew,
   isMarked,
   lockUser,
-  newUser,
+  newProvidedUser,
   settleInvitations,
   type UserRow,
   updateUser,
 } from '../users/index.ts';
 import type { Claims } from './openid.ts';
+import { isPublicIssuer } from './public-issuers.ts';
 import { MAPPED_ROLES, type MappedRole } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -65,11 +66,12 @@ export function describePerson(provider: store.ProviderRow, claims: Claims, prov
   };
 }
 
-/** The highest role that the groups of a person give, or the default role. */
+/** The highest role that the groups of a person give, or the default role, which would let in everybody whom the issuer of everybody knows. */
 export function roleOf(provider: store.ProviderRow, groups: ReadonlySet<string>): MappedRole | null {
   const roles = entries<MappedRole>(provider.role_mapping).filter(([group]) => groups.has(group));
   const given = new Set(roles.map(([, role]) => role));
-  return MAPPED_ROLES.find((role) => given.has(role)) ?? provider.default_role;
+  const otherwise = isPublicIssuer(provider.issuer) ? null : provider.default_role;
+  return MAPPED_ROLES.find((role) => given.has(role)) ?? otherwise;
 }
 
 /** Whether membership in the group decides a role. */
@@ -95,7 +97,8 @@ function emailIn({ email, email_verified }: Claims): string | null {
 }
 
 function nameIn({ name }: Claims): string {
-  return typeof name === 'string' && !/[\p{Cc}]/u.test(name) ? name.slice(0, NAME_LENGTH_MAX) : '';
+  if (typeof name !== 'string' || /\p{Cc}/u.test(name) || isMisleading(name)) return '';
+  return name.slice(0, NAME_LENGTH_MAX);
 }
 
 /** The account of a person: the one of their issuer and subject, or a new one that is not stored yet. */
@@ -116,7 +119,7 @@ export async function accountOf(ctx: Context, tenant: TenantRow, person: Describ
   }
   if (person.email === null) throw denied('the provider gave no verified e-mail address');
   const facts = { email: person.email, name: person.name, role, password_hash: '' };
-  return { user: newUser(tenant.tenant_id, facts, ctx.now), isNew: true };
+  return { user: newProvidedUser(tenant.tenant_id, facts, ctx.now), isNew: true };
 }
 
 /**
@@ -170,7 +173,7 @@ export async function settleAccount(
   if (isChanged || (isNew && isAdminRole(role))) await raiseEpoch(tx, tenant.tenant_id);
 }
 
-/** Looked at under the lock of the person: they may have unlinked the identity meanwhile, or have become a break-glass owner, whom no provider lets in. */
+/** Checked under the lock of the person: they may have unlinked the identity meanwhile, or have become a break-glass owner, whom no provider lets in. */
 export async function requireIdentity(tx: Tx, user: UserRow, identityHash: Uint8Array): Promise<void> {
   const identity = await store.findIdentity(tx, user.tenant_id, identityHash);
   if (identity?.user_id !== user.user_id) throw denied('the identity was unlinked meanwhile');

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { SignOnBrowser } from '../../../../test/support/browser-sign-on.ts';
+import { SAME_ORIGIN, withSession } from '../../../../test/support/console-requests.ts';
 import { fromElsewhere, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addPerson, addTenant, addToken, ok, refused, type Tenant } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { begin, poll, startDevice } from '../../../../test/support/sign-on.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { begin, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
 
 /** A browser that signs in with a provider for itself, as the console does. */
 
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothDatabases('sign-on of a browser', (database) => {
+onBothInSuite('sign-on of a browser', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
   let tenant: Tenant;
@@ -40,25 +41,24 @@ onBothDatabases('sign-on of a browser', (database) => {
   test('in the console the session is a cookie beside the one of the sign-in, which is deleted; a former session ends', async () => {
     const begun = await browser.beginSignIn(tenant);
     const body = await browser.comeBack(begun);
-    const send = (method: string, path: string, cookies: string, form?: object) =>
+    const finish = (path: string, form: object, cookie: string) =>
       fetch(`${service.url}/console/api${path}`, {
-        method,
+        method: 'POST',
         headers: {
           ...fromElsewhere(),
-          'sec-fetch-site': 'same-origin',
-          cookie: cookies,
-          ...(form !== undefined && { 'content-type': 'application/json' }),
+          ...SAME_ORIGIN,
+          cookie,
+          'content-type': 'application/json',
         },
-        ...(form !== undefined && { body: JSON.stringify(form) }),
+        body: JSON.stringify(form),
       });
-    const finish = (path: string, form: object, cookies: string) => send('POST', path, cookies, form);
     const answer = await finish('/auth/sso/session', body, begun.cookie);
     assert.equal(answer.status, 200, await answer.text());
     const set = answer.headers.getSetCookie();
     assert.equal(set.length, 2, String(set.length));
     assert.ok(set.some((each) => /^__Host-coffer-sso=; .*Max-Age=0$/.test(each)));
     const session = set.find((each) => each.startsWith('__Host-coffer-session='))?.split(';')[0] as string;
-    const whoAmI = (cookies: string) => send('GET', '/auth/me', cookies);
+    const whoAmI = (cookie: string) => fetch(`${service.url}/console/api/auth/me`, { headers: withSession(cookie) });
     assert.equal((await whoAmI(session)).status, 200);
 
     const person = await addPerson(service, { tenant });
@@ -187,13 +187,46 @@ onBothDatabases('sign-on of a browser', (database) => {
     const sent = Object.fromEntries(callback.searchParams) as { code: string; state: string };
     const redirect_uri = `${callback.origin}${callback.pathname}`;
     await refused(
-      browser.finishSignIn({ code: sent.code, state: sent.state, redirect_uri }, forDevice.cookie),
+      browser.finishSignIn({ code: sent.code, state: sent.state, redirect_uri, flow_key: 'k' }, forDevice.cookie),
       401,
       'LOGIN_DENIED',
     );
     const own = await browser.beginSignIn(tenant);
-    const { redirect_uri: _, ...answer } = await browser.comeBack(own);
-    await refused(browser.send('POST', callback.pathname, null, answer, own.cookie), 401, 'LOGIN_DENIED');
+    const { redirect_uri: _, flow_key: __, ...answer } = await browser.comeBack(own);
+    const confirmed = { ...answer, user_code: device.user_code };
+    await refused(browser.send('POST', callback.pathname, null, confirmed, own.cookie), 401, 'LOGIN_DENIED');
+  });
+
+  test('a page into whose browser another program put the cookie of its own sign-in signs nobody in', async () => {
+    const theirs = await browser.beginSignIn(tenant);
+    const planted = await browser.comeBack(theirs);
+    const own = await browser.beginSignIn(tenant);
+    for (const flow_key of [own.flow_key, 'none', theirs.flow_key.slice(1), theirs.flow_key.toLowerCase()]) {
+      await refused(browser.finishSignIn({ ...planted, flow_key }, theirs.cookie), 401, 'LOGIN_DENIED');
+    }
+    const { flow_key: _, ...without } = planted;
+    const answer = browser.send('POST', '/auth/sso/session', null, without, theirs.cookie);
+    await refused(answer, 422, 'VALIDATION_FAILED');
+    await ok(browser.finishSignIn(planted, theirs.cookie));
+  });
+
+  test('a person who is led to the end of the sign-in for the command line of somebody else does not sign it in', async () => {
+    const theirs = await startDevice(service, { provider: 'idp', tenant: tenant.name });
+    const own = await startDevice(service, { provider: 'idp', tenant: tenant.name });
+    const planted = await begin(service, 'idp', theirs, tenant.name);
+    const { pathname, search, searchParams } = new URL(await idp.signIn(planted.authorizationUrl));
+    const shown = await browser.send('GET', `${pathname}${search}`, null, undefined, planted.cookie);
+    assert.equal(shown.status, 200);
+    assert.ok(!shown.text.includes(theirs.user_code), 'the page does not say what to type');
+    const sent = Object.fromEntries(searchParams);
+    for (const user_code of [own.user_code, theirs.user_code.replace('-', ''), 'BBBB-BBBB']) {
+      const typed = sendForm(service, pathname, { ...sent, user_code }, { cookie: planted.cookie });
+      await refused(typed, 401, 'LOGIN_DENIED');
+    }
+    await refused(sendForm(service, pathname, sent, { cookie: planted.cookie }), 422, 'VALIDATION_FAILED');
+    assert.equal((await ok(poll(service, theirs))).status, 'pending');
+    const typed = { ...sent, user_code: theirs.user_code.toLowerCase() };
+    assert.equal((await sendForm(service, pathname, typed, { cookie: planted.cookie })).status, 200);
   });
 
   test('two at once give one session', async () => {
@@ -225,7 +258,7 @@ onBothDatabases('sign-on of a browser', (database) => {
       });
     const begun = await begin(service, 'idp', device, tenant.name);
     const callback = new URL(await idp.signIn(begun.authorizationUrl));
-    const sent = Object.fromEntries(callback.searchParams);
+    const sent = { ...Object.fromEntries(callback.searchParams), user_code: device.user_code };
     for (const headers of foreign) {
       const first = await post('/auth/sso/idp', fields, headers);
       await refused(Promise.resolve(first), 403, 'INSUFFICIENT_PRIVILEGE');

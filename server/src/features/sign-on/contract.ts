@@ -1,7 +1,7 @@
 import Type from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { TOKEN_LENGTH_MAX } from '../../kernel/external-identity/external-jwt.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -14,9 +14,10 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { Session } from '../sessions/index.ts';
 import {
+  BegunAtProvider,
   browserAnswer,
   clientId,
   clientSecret,
@@ -229,7 +230,7 @@ export const readCallback = endpoint({
   path: '/auth/sso/callback/{tenant_id}/{provider}',
   summary: 'The page to which the provider sends a person back',
   description:
-    'Every provider has an address of its own, and an answer at that of another one is refused. Asks whether the command line with the shown code is theirs. Nothing happens until they confirm it.',
+    'Every provider has an address of its own, and an answer at that of another one is refused. Asks for the code of the command line once more. Nothing happens until they type it.',
   audit: 'auth:sso_callback',
   effect: 'read',
   // Providers add parameters of their own, such as session_state.
@@ -253,11 +254,11 @@ export const finishSignIn = endpoint({
   path: '/auth/sso/callback/{tenant_id}/{provider}',
   summary: 'Finish a sign-in at an OpenID provider',
   description:
-    'Exchanges the code, verifies the id_token, and gives the command line a session of this person. The account is found by issuer and subject, never by e-mail address; if there is none, it is created. Role and groups follow the provider. The body is JSON, or a form of a page of this service.',
+    'Exchanges the code, verifies the id_token, and gives the command line with this code, which the person types again, a session of theirs. The account is found by issuer and subject, never by e-mail address; if there is none, it is created. Role and groups follow the provider. The body is JSON, or a form of a page of this service.',
   audit: 'auth:sso_sign_in',
   effect: 'change',
   form: 'page',
-  body: object(providerAnswer),
+  body: object({ ...providerAnswer, user_code: userCode }),
   errors: ['LOGIN_DENIED', 'QUOTA_EXCEEDED'],
 });
 
@@ -274,7 +275,7 @@ export const beginBrowserSignIn = endpoint({
   effect: 'change',
   body: objectWithExamples([{ tenant: 'acme' }], { tenant: Type.Optional(tenantName) }),
   raw: NONE,
-  output: object({ url: Type.String({ description: 'Where to send the person.' }) }),
+  output: BegunAtProvider,
   errors: ['LOGIN_DENIED'],
 });
 
@@ -286,7 +287,7 @@ export const finishBrowserSignIn = endpoint({
   path: '/auth/sso/session',
   summary: 'Finish the sign-in of this browser',
   description:
-    'With what the provider sent, from the browser that began the sign-in. Returns a session, as a login does. Account, role and groups follow the provider.',
+    'With what the provider sent, from the browser and the page that began the sign-in. Returns a session, as a login does. Account, role and groups follow the provider.',
   audit: 'auth:sso_sign_in',
   effect: 'change',
   body: object(browserAnswer),
@@ -411,7 +412,7 @@ export const approveDevice = endpoint({
   path: '/auth/device/approve',
   summary: 'Confirm or refuse the login of a command line',
   description:
-    'With the code that it shows. The command line gets a session of yours, so confirm only a code that you requested yourself. It gets none if this session ends first, or all your sessions do. A session that a device code opened cannot confirm another one. Wrong codes are slowed down.',
+    'With the code that it shows. The command line gets a session of yours, so confirm only a code that you requested yourself. Confirming requires a proof that is newer than the code: your second factor or, without one, a sign-in. The command line gets no session if this one ends first, or all your sessions do, and its session ends when you end this one. A session that a device code opened cannot confirm another one. Wrong codes are slowed down.',
   credentials: ['session'],
   region: 'local',
   permission: NONE,
@@ -425,5 +426,5 @@ export const approveDevice = endpoint({
   }),
   status: 200,
   output: object({ approved: Type.Boolean({ description: 'Whether the command line gets a session.' }) }),
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'MFA_REQUIRED'],
 });

@@ -11,13 +11,14 @@ import {
   ok,
   refused,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { addTotp } from '../../../../test/support/totp.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 /** Command lines that a person confirms, and the providers of a tenant. */
 
-onBothDatabases('device codes', (database) => {
+onBothInSuite('device codes', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });
@@ -101,8 +102,8 @@ onBothDatabases('device codes', (database) => {
     const confirmed = async () => {
       const tenant = await addTenant(service);
       const person = await addPerson(service, { tenant });
-      const [session, other] = [await logIn(service, person), await logIn(service, person)];
       const device = await startDevice(service);
+      const [session, other] = [await logIn(service, person), await logIn(service, person)];
       await ok(approve(session, device.user_code));
       const asPerson = (method: string, path: string, body?: object, token = session) =>
         service.call(method, path, { token, ...(body !== undefined && { body }) });
@@ -148,10 +149,14 @@ onBothDatabases('device codes', (database) => {
 
     test('when the session that confirmed expires', async () => {
       const person = await addPerson(service);
-      const session = await logIn(service, person);
+      const app = await addTotp(service, person.id);
+      service.clock.advance(MINUTE_MS);
+      const early = await logIn(service, person, { otp: app.code() });
       service.clock.advance(12 * HOUR_MS - 5 * MINUTE_MS);
       const device = await startDevice(service);
-      await ok(approve(session, device.user_code));
+      const body = { otp: app.code() };
+      const { token } = await ok(service.call('POST', '/auth/step-up', { token: early, body }));
+      await ok(approve(token, device.user_code));
       service.clock.advance(6 * MINUTE_MS);
       await refused(poll(service, device), 401, 'LOGIN_DENIED');
     });
@@ -195,7 +200,7 @@ onBothDatabases('device codes', (database) => {
   });
 });
 
-onBothDatabases('providers', (database) => {
+onBothInSuite('providers', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });

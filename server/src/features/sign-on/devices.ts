@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto';
+import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../kernel/base/errors.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, notFound } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { findTenant, lockAndCheckActive } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
+import { hasFactor, requireShownSince } from '../mfa/index.ts';
 import {
   beginTry,
   deviceSubjects,
@@ -116,7 +117,7 @@ export function newDevice({ kernel, call, now }: Context) {
   return { row, deviceCode, userCode };
 }
 
-/** The code is not part of the address: whoever opens a link must have seen the code on their own command line. */
+/** The code is not part of the address: anyone who opens a link must have seen the code on their own command line. */
 function verificationUri({ kernel }: Context, { provider, tenant }: Body<typeof contract.startDevice>): string | null {
   if (provider === undefined) return null;
   const query = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
@@ -168,7 +169,7 @@ async function countPoll(tx: Tx, key: Parameters<typeof store.lockDevice>[1], no
   await store.updateDevice(tx, key, { polled_at: now });
 }
 
-/** Person and tenant are looked at again: much may have happened since the confirmation. */
+/** Person and tenant are checked again: much may have happened since the confirmation. */
 async function session(
   ctx: Context,
   row: store.DeviceRow,
@@ -182,7 +183,7 @@ async function session(
   identify(ctx, tenant, user?.user_id ?? '', user?.email ?? '');
   if (tenant === undefined || user === undefined) throw denied('the user or tenant was deleted');
   const report = await signInReport(ctx, user);
-  // Also if the person signed in at a provider: whoever polls need not be whoever signed in, so it proves no fresh sign-in.
+  // Also if the person signed in at a provider: the poller need not be the person who signed in, so it proves no fresh sign-in.
   const method = 'device';
   const issued = await issueSession(ctx, user, { method, provider });
   ctx.record.describe({ token: issued.row.token_id });
@@ -201,7 +202,8 @@ async function session(
     await refuseRevoked(tx, approval, current, ctx.now);
     if (approval.by === 'sign_on') await requireIdentity(tx, current, Buffer.from(approval.identity, 'base64url'));
     if (!(await lockAndCheckActive(tx, tenant_id))) throw denied('the tenant is suspended');
-    await insertToken(tx, issued.row, current);
+    const parent_id = approval.by === 'session' ? approval.approver_id : '';
+    await insertToken(tx, { ...issued.row, parent_id }, current);
     await report(tx, current, { method, shown: NO_FACTOR });
     return { status: 'approved', token: issued.token, expires_at: timestamp(issued.row.expires_at) };
   });
@@ -231,6 +233,7 @@ export async function approve(ctx: Context, body: Body<typeof contract.approveDe
   const row = await guessed(ctx, subjects, body.user_code);
   if (row === undefined) throw notFound('device code');
   ctx.record.describe({ approved, address: row.address });
+  if (approved) await requireProof(ctx, row);
   const user = await findUser(ctx.database.read, ctx.tenantId, user_id);
   if (user === undefined) throw denied('the user was deleted');
   const session_generation = sessionGeneration(user);
@@ -255,6 +258,12 @@ function refuseUnlessSignedIn({ principal }: Context): void {
   );
 }
 
+/** Anyone who stole a session, however fresh, cannot make one of their own with it: the person proves who they are for this very code. */
+async function requireProof(ctx: Context, { created_at }: store.DeviceRow): Promise<void> {
+  const isEnrolled = await hasFactor(ctx.database.read, ctx.tenantId, ctx.principal.id);
+  requireShownSince(ctx, isEnrolled, created_at, 'A code was begun on a command line, and confirming it');
+}
+
 /** Finds a command line that still waits. Every attempt counts as wrong until the code turns out to be right. */
 export async function guessed(
   ctx: Context,
@@ -273,11 +282,11 @@ export function isWaiting(row: store.DeviceRow | undefined, now: number): row is
 }
 
 /** Call it before a transaction. */
-export function sealedFor(kernel: Kernel, row: store.DeviceRow, decision: Decision): Promise<Buffer> {
+export function sealedFor(kernel: Pick<Kernel, 'keyring'>, row: store.DeviceRow, decision: Decision): Promise<Buffer> {
   return kernel.keyring.seal(PURPOSE, placeOf(row), Buffer.from(JSON.stringify(decision), 'utf8'));
 }
 
-async function unsealed(kernel: Kernel, row: store.DeviceRow, sealed: Uint8Array): Promise<Decision> {
+async function unsealed(kernel: Pick<Kernel, 'keyring'>, row: store.DeviceRow, sealed: Uint8Array): Promise<Decision> {
   return JSON.parse((await kernel.keyring.unseal(PURPOSE, placeOf(row), sealed)).toString('utf8')) as Decision;
 }
 

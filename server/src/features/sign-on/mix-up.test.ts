@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { type BegunHere, SignOnBrowser } from '../../../../test/support/browser-sign-on.ts';
+import { type BegunHere, type SentBack, SignOnBrowser } from '../../../../test/support/browser-sign-on.ts';
 import { json, OutsideIssuer } from '../../../../test/support/external-issuer.ts';
 import { OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addTenant, ok, openSession, refused, type Tenant } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { begin, finish, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { begin, confirm, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 
 /**
  * Mix-up (RFC 9700, 4.4): a provider sends a person who begins a sign-in with it on to another provider, in the hope that the code of that one is
@@ -20,7 +20,7 @@ after(() => {
   evil.close();
 });
 
-onBothDatabases('a provider that leads people on to another one', (database) => {
+onBothInSuite('a provider that leads people on to another one', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
   let tenant: Tenant;
@@ -92,26 +92,25 @@ onBothDatabases('a provider that leads people on to another one', (database) => 
 
   test('gets no code of it, neither by a sign-in of a browser nor by a link', async () => {
     const session = await openSession(service, tenant.owner.id);
-    const ways: [() => Promise<BegunHere>, (body: ReturnType<typeof answerAt>, cookie: string) => Promise<unknown>][] =
+    const ways: [() => Promise<BegunHere>, (body: SentBack, cookie: string) => Promise<unknown>][] = [
       [
-        [
-          () => browser.beginSignIn(tenant, 'evil'),
-          (body, cookie) => refused(browser.finishSignIn(body, cookie), 401, 'LOGIN_DENIED'),
-        ],
-        [
-          () => browser.beginSignIn(foreign),
-          (body, cookie) => refused(browser.finishSignIn(body, cookie), 401, 'LOGIN_DENIED'),
-        ],
-        [
-          () => browser.beginLink(session, 'evil'),
-          (body, cookie) => refused(browser.confirmLink(session, body, cookie), 401, 'LOGIN_DENIED'),
-        ],
-      ];
+        () => browser.beginSignIn(tenant, 'evil'),
+        (body, cookie) => refused(browser.finishSignIn(body, cookie), 401, 'LOGIN_DENIED'),
+      ],
+      [
+        () => browser.beginSignIn(foreign),
+        (body, cookie) => refused(browser.finishSignIn(body, cookie), 401, 'LOGIN_DENIED'),
+      ],
+      [
+        () => browser.beginLink(session, 'evil'),
+        (body, cookie) => refused(browser.confirmLink(session, body, cookie), 401, 'LOGIN_DENIED'),
+      ],
+    ];
     for (const [beginWith, isRefused] of ways) {
       const victim = await beginWith();
       const { callback } = await ledOn(victim.url);
       await refused(shown(callback, victim), 401, 'LOGIN_DENIED');
-      await isRefused(answerAt(callback), victim.cookie);
+      await isRefused({ ...answerAt(callback), flow_key: victim.flow_key }, victim.cookie);
       assert.deepEqual(stolen, []);
     }
   });
@@ -122,11 +121,7 @@ onBothDatabases('a provider that leads people on to another one', (database) => 
     const { callback } = await ledOn(victim.authorizationUrl);
     await refused(finish(service, callback.href, victim.cookie), 401, 'LOGIN_DENIED');
     const { code, state } = answerAt(callback);
-    await refused(
-      sendForm(service, callback.pathname, { code, state }, { cookie: victim.cookie }),
-      401,
-      'LOGIN_DENIED',
-    );
+    await refused(confirm(service, callback.pathname, { code, state }, victim.cookie), 401, 'LOGIN_DENIED');
     const { entries } = await ok(service.call('GET', '/v1/audit?limit=5', { token: foreign.owner.token }));
     assert.match(entries[0].reason, /redirect address of another provider/);
     assert.deepEqual(stolen, []);
@@ -138,11 +133,12 @@ onBothDatabases('a provider that leads people on to another one', (database) => 
     const redirect_uri = new URL(victim.url).searchParams.get('redirect_uri') ?? '';
     const { mine, callback } = await ledOn(victim.url, { redirect_uri });
     assert.equal((await shown(callback, victim)).status, 200);
-    await refused(browser.finishSignIn(answerAt(callback), victim.cookie), 401, 'LOGIN_DENIED');
+    const answer = { ...answerAt(callback), flow_key: victim.flow_key };
+    await refused(browser.finishSignIn(answer, victim.cookie), 401, 'LOGIN_DENIED');
     assert.equal(stolen.length, 1);
     const own = new URL(mine.url).searchParams;
     const [state, at] = [own.get('state') ?? '', own.get('redirect_uri') ?? ''];
-    const body = { code: answerAt(callback).code, state, redirect_uri: at, iss: honest.url };
+    const body = { code: answer.code, state, redirect_uri: at, iss: honest.url, flow_key: mine.flow_key };
     await refused(browser.finishSignIn(body, mine.cookie), 401, 'LOGIN_DENIED');
   });
 

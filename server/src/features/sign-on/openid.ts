@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
 import { type HttpClient, OutgoingFailure } from '../../kernel/outbound/http-client.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { clientSecretOf, redirectUri, signedOutUri } from './providers.ts';
 import type { ProviderRow } from './store.ts';
 
@@ -12,7 +12,7 @@ export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
 }
 
-/** What is remembered while a person is at the provider. */
+/** What is stored while a person is at the provider. */
 export interface Challenge {
   state: string;
   nonce: string;
@@ -30,7 +30,11 @@ export function newChallenge(): Challenge {
   };
 }
 
-export async function authorizationUrl(kernel: Kernel, provider: ProviderRow, challenge: Challenge): Promise<URL> {
+export async function authorizationUrl(
+  kernel: Pick<Kernel, 'addresses' | 'http' | 'keyring'>,
+  provider: ProviderRow,
+  challenge: Challenge,
+): Promise<URL> {
   const configuration = await discovered(kernel, provider);
   const parameters = {
     redirect_uri: redirectUri(kernel, provider),
@@ -46,7 +50,10 @@ export async function authorizationUrl(kernel: Kernel, provider: ProviderRow, ch
 }
 
 /** Where a person ends their session at the provider (OpenID Connect RP-Initiated Logout 1.0); null if it has no such page. */
-export async function endSessionUrl(kernel: Kernel, provider: ProviderRow): Promise<URL | null> {
+export async function endSessionUrl(
+  kernel: Pick<Kernel, 'addresses' | 'http' | 'keyring'>,
+  provider: ProviderRow,
+): Promise<URL | null> {
   const configuration = await discovered(kernel, provider);
   if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
   // Without an id_token, which would have to be stored, the provider may ask the person whether they mean it.
@@ -67,7 +74,7 @@ function safeUrl(url: URL, { issuer }: ProviderRow, what: string): URL {
  * `iss` of the answer with the issuer, and requires it of a provider that says that it sends it (RFC 9207).
  */
 export async function verifiedClaims(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'addresses' | 'http' | 'keyring'>,
   provider: ProviderRow,
   challenge: Challenge,
   { code, state, iss }: { code: string; state: string; iss?: string | undefined },
@@ -93,7 +100,10 @@ export async function verifiedClaims(
 }
 
 /** Discovered for each sign-in, so that new keys and addresses of the provider count at once. */
-async function discovered(kernel: Kernel, provider: ProviderRow): Promise<client.Configuration> {
+async function discovered(
+  kernel: Pick<Kernel, 'http' | 'keyring'>,
+  provider: ProviderRow,
+): Promise<client.Configuration> {
   const secret = await clientSecretOf(kernel, provider);
   const authentication = secret === null ? client.None() : client.ClientSecretBasic(secret);
   return reported(() =>

@@ -26,8 +26,7 @@ export function codePage(provider: string, tenant: string | undefined): string {
   return page(
     'Sign in to Coffer',
     `<form method="post" action="/auth/sso/${escaped(encodeURIComponent(provider))}">
-${hidden}<p><label for="user_code">The code that your command line shows</label></p>
-<p><input id="user_code" name="user_code" required maxlength="16" autocomplete="off" autocapitalize="characters" spellcheck="false" autofocus></p>
+${hidden}${codeField('The code that your command line shows')}
 <p><button>Continue with ${escaped(provider)}</button></p>
 </form>`,
   );
@@ -64,23 +63,25 @@ export function returnPage(
   );
 }
 
-export function confirmPage(
-  device: { userCode: string; address: string },
-  { code, state, iss }: Answer,
-  callback: string,
-): string {
+/** The code is not shown: somebody who did not begin this sign-in, and whose browser was led here, has no command line to read it from. */
+export function confirmPage(address: string, { code, state, iss }: Answer, callback: string): string {
   return page(
     'Is this your command line?',
-    `<p>It shows the code <strong>${escaped(device.userCode)}</strong> and was started from the address ${escaped(device.address)}.</p>
-<p>It will be able to do everything that you may do. If you did not start it yourself, close this page.</p>
+    `<p>It was started from the address ${escaped(address)}, and will be able to do everything that you may do. If you did not start it yourself, close this page.</p>
 <form method="post" action="${escaped(callback)}">
-${hiddenField('code', code)}${hiddenField('state', state)}${iss === undefined ? '' : hiddenField('iss', iss)}<p><button>Yes, sign it in</button></p>
+${hiddenField('code', code)}${hiddenField('state', state)}${iss === undefined ? '' : hiddenField('iss', iss)}${codeField('Type the code again that your command line shows')}
+<p><button>Yes, sign it in</button></p>
 </form>`,
   );
 }
 
 export function donePage(): string {
   return page('You are signed in', '<p>Return to the command line. You can close this page.</p>');
+}
+
+function codeField(label: string): string {
+  return `<p><label for="user_code">${label}</label></p>
+<p><input id="user_code" name="user_code" required maxlength="16" autocomplete="off" autocapitalize="characters" spellcheck="false" autofocus></p>`;
 }
 
 function hiddenField(name: string, value: string): string {

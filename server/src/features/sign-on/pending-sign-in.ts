@@ -1,12 +1,12 @@
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
+import type { CofferError } from '../../kernel/base/errors.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import { cookieNamed } from '../../kernel/http/browser-session.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { CofferError } from '../../kernel/platform/errors.ts';
+import type { TenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import type { TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import type { ProviderSession } from '../tokens/index.ts';
 import { denied, subjectOf } from './accounts.ts';
 import {
@@ -44,6 +44,7 @@ const PURPOSE = 'sign-on';
 const COOKIE = '__Host-coffer-sso';
 const COOKIE_TTL_MS = 10 * MINUTE_MS;
 const COOKIE_LENGTH_MAX = 4096;
+const FLOW_KEY_BYTES = 32;
 const COOKIE_FLAGS = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
 /** What a sign-in is for: a session of a command line that waits, a session of this browser, or a link of an account with the identity. */
@@ -62,9 +63,19 @@ interface Sealed extends Challenge {
   device: string;
   /** What the command line shows; null if no command line waits. */
   user_code: string | null;
+  /** What the page of the console knows that began it; absent if a command line waits. */
+  flow_key?: string;
   /** The user whose account is linked with the identity at the provider; absent if somebody signs in. */
   link?: string;
   expires_at: number;
+}
+
+/** A sign-in that has begun. */
+interface Begun {
+  url: URL;
+  /** For the page that began it, which must show it to finish it. */
+  flowKey: string;
+  store(tx: Tx): Promise<void>;
 }
 
 /** What the provider sent with the browser. */
@@ -94,17 +105,13 @@ export class PendingSignIn {
   }
 
   /** Binds a new sign-in to this browser. It counts once `store` is committed. */
-  static async begin(
-    ctx: Context,
-    tenant: TenantRow | undefined,
-    name: string,
-    goal: SignInGoal,
-  ): Promise<{ url: URL; store(tx: Tx): Promise<void> }> {
+  static async begin(ctx: Context, tenant: TenantRow | undefined, name: string, goal: SignInGoal): Promise<Begun> {
     if (tenant?.status !== 'active') throw denied('no such tenant, or it is suspended');
     const device = goal.kind === 'command_line' ? goal.device : newDevice(ctx).row;
     const provider = await usableProvider(ctx, { tenant_id: tenant.tenant_id, name });
     const challenge = newChallenge();
     const url = await asDenied(authorizationUrl(ctx.kernel, provider, challenge));
+    const flowKey = randomBytes(FLOW_KEY_BYTES).toString('base64url');
     const sealed: Sealed = {
       ...challenge,
       tenant_id: tenant.tenant_id,
@@ -112,6 +119,7 @@ export class PendingSignIn {
       state_of_provider: stateOf(provider),
       device: Buffer.from(device.device_hash).toString('base64url'),
       user_code: goal.kind === 'command_line' ? goal.userCode : null,
+      ...(goal.kind !== 'command_line' && { flow_key: flowKey }),
       ...(goal.kind === 'link' && { link: goal.userId }),
       expires_at: ctx.now + COOKIE_TTL_MS,
     };
@@ -122,15 +130,14 @@ export class PendingSignIn {
       if (!isWaiting(await lockDevice(tx, device), ctx.now)) throw denied('the code was used concurrently');
       await updateDevice(tx, device, { state_hash });
     };
-    return { url, store };
+    return { url, flowKey, store };
   }
 
   /** The sign-in that this browser began, if it is the one that the state belongs to. */
   static async of(ctx: Context, state: string | undefined): Promise<PendingSignIn> {
     const sealed = await unseal(ctx, cookieOf(ctx));
     if (sealed.expires_at <= ctx.now) throw denied('the sign-in has expired');
-    const isSame = state !== undefined && timingSafeEqual(sha256(state), sha256(sealed.state));
-    if (!isSame) throw denied('the state belongs to another sign-in');
+    if (!isEqual(state, sealed.state)) throw denied('the state belongs to another sign-in');
     return new PendingSignIn(ctx, sealed);
   }
 
@@ -155,6 +162,19 @@ export class PendingSignIn {
   /** Whether it was begun to link the account of this user. */
   links(tenantId: string, userId: string): boolean {
     return this.#sealed.link === userId && this.tenantId === tenantId;
+  }
+
+  /**
+   * A program on another port of the host can put the cookie of its own sign-in into this browser. What the page that began one stores, it can neither
+   * read nor write.
+   */
+  requireFlowKey(key: string): void {
+    if (!isEqual(key, this.#sealed.flow_key)) throw denied('the page did not begin this sign-in');
+  }
+
+  /** Pages for a command line have no script that could store a key. There the person types the code again. */
+  requireUserCode(typed: string): void {
+    if (!isEqual(typed.toUpperCase(), this.#sealed.user_code)) throw denied('the code is of another command line');
   }
 
   /** An answer counts only at the redirect address of the provider for which the sign-in was begun. */
@@ -188,7 +208,7 @@ export class PendingSignIn {
     return { provider, claims, identity, session: providerSessionOf(provider, claims) };
   }
 
-  /** A state is used once: whoever replays it, or comes second, is refused before the provider is queried. */
+  /** A state is used once: anyone who replays it, or comes second, is refused before the provider is queried. */
   async #claimState(): Promise<void> {
     const { database, now } = this.#ctx;
     const isClaimed = await database.transaction(async (tx) => {
@@ -202,7 +222,7 @@ export class PendingSignIn {
   }
 
   /**
-   * Looks at everything again under locks, in the transaction that does what the sign-in was for: a provider that was changed or ended the session
+   * Checks everything again under locks, in the transaction that does what the sign-in was for: a provider that was changed or ended the session
    * while it was queried lets nobody in.
    */
   async lock(tx: Tx, { provider, session }: SignedIn): Promise<void> {
@@ -221,6 +241,10 @@ export class PendingSignIn {
   dropCookie(): void {
     setCookie(this.#ctx, '', 0);
   }
+}
+
+function isEqual(given: string | undefined, expected: string | null | undefined): boolean {
+  return given !== undefined && expected != null && timingSafeEqual(sha256(given), sha256(expected));
 }
 
 async function usableProvider(ctx: Context, key: ProviderKey): Promise<ProviderRow> {

@@ -1,19 +1,22 @@
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
+import { lockCounter } from '../../kernel/limits/counters.ts';
+import { refuseForbidden } from '../../kernel/outbound/configured-url.ts';
 import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Removal } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/request/wire.ts';
-import { lockCounter } from '../../kernel/storage/counters.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire/wire.ts';
 import { findGroupByIdOrName } from '../groups/index.ts';
 import type * as contract from './contract.ts';
 import { readProvider } from './contract.ts';
+import type { signOnProviderRemoved } from './links.ts';
+import { isPublicIssuer } from './public-issuers.ts';
 import { GROUPS_CLAIM_DEFAULT, type MappedRole, PROVIDERS_MAX, SCOPES_DEFAULT, type SsoProvider } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -32,6 +35,8 @@ export async function create(ctx: Context, body: Body<typeof contract.createProv
     throw invalidField('/body/name', 'is reserved: choose another name');
   }
   refuseUnusable(body);
+  refuseForbidden(ctx.kernel.outbound, '/body/issuer', body.issuer);
+  refuseOpen(body.issuer, body.default_role ?? null);
   const key = { tenant_id: ctx.tenantId, name: body.name };
   const row: store.ProviderRow = {
     ...key,
@@ -86,11 +91,12 @@ export async function update(
   name: string,
   body: Body<typeof contract.updateProvider>,
 ): Promise<SsoProvider> {
-  await requireGranter(ctx);
+  ctx.access.requireUnrestricted();
   refuseUnusable(body);
+  if (body.issuer !== undefined) refuseForbidden(ctx.kernel.outbound, '/body/issuer', body.issuer);
   const known = await existing(ctx, name);
   const isElsewhere = body.issuer !== undefined && body.issuer !== known.issuer;
-  // Otherwise whoever changes the issuer would be sent the secret.
+  // Otherwise anyone who changes the issuer would be sent the secret.
   if (isElsewhere && body.client_secret === undefined && known.sealed_secret !== null) {
     throw invalidField('/body/client_secret', 'must be given with a new issuer');
   }
@@ -110,24 +116,41 @@ export async function update(
       revision: row.revision + 1,
       updated_at: ctx.now,
     };
+    // Disabling it, or taking entries out of its mappings, is possible in any case.
+    if (body.issuer !== undefined || body.default_role !== undefined) refuseOpen(changed.issuer, changed.default_role);
     ctx.record.describe({ ...described(changed), changed: Object.keys(body) });
     await store.updateProvider(tx, changed);
     // SCIM tokens are for the people of one issuer.
     if (isElsewhere) await raiseEpoch(tx, ctx.tenantId);
     const after = { ...described(changed), has_new_secret: sealed_secret !== undefined };
     const differences = [{ what: `sign-on provider ${name}`, before: described(row), after }];
-    await ctx.needsApproval(tx, { basis: store.stateOf(row), differences });
+    const ownerMayAct = onlyTakesAway(row, changed, Object.keys(body));
+    if (!ownerMayAct) await ctx.access.requireProofToGrant(EVERY_VAULT);
+    await ctx.needsApproval(tx, { basis: store.stateOf(row), differences, ownerMayAct });
     return toWire(ctx, changed);
   });
 }
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Removals {
-    signOnProvider(tx: Tx, tenantId: string, name: string): Promise<void>;
-  }
+/** What an owner can do at once to a provider that somebody else controls: disable it, and take entries out of its mappings. */
+const STOPPING: readonly string[] = ['enabled', 'role_mapping', 'group_mapping', 'default_role'];
+
+function onlyTakesAway(before: store.ProviderRow, after: store.ProviderRow, fields: readonly string[]): boolean {
+  if (!fields.every((field) => STOPPING.includes(field)) || after.enabled > before.enabled) return false;
+  const isDefaultLess = after.default_role === before.default_role || after.default_role === null;
+  const mappings = ['role_mapping', 'group_mapping'] as const;
+  return isDefaultLess && mappings.every((mapping) => isPartOf(after[mapping], before[mapping]));
 }
 
-export async function remove(ctx: Context, removed: Removal<'signOnProvider'>, name: string): Promise<Deleted> {
+function isPartOf(after: string, before: string): boolean {
+  const kept = new Map(Object.entries(JSON.parse(before) as Record<string, string>));
+  return Object.entries(JSON.parse(after) as Record<string, string>).every(([group, to]) => kept.get(group) === to);
+}
+
+export async function remove(
+  ctx: Context,
+  removed: Announcer<typeof signOnProviderRemoved>,
+  name: string,
+): Promise<Deleted> {
   ctx.access.requireUnrestricted();
   const known = await existing(ctx, name);
   return ctx.change(async (tx) => {
@@ -142,17 +165,21 @@ export async function remove(ctx: Context, removed: Removal<'signOnProvider'>, n
   });
 }
 
-/** Whether people of the tenant can log in only with a provider, except those who are exempt. */
+/** Whether people of the tenant can log in only with a provider, except users who are exempt. */
 export async function requiresSignOn(db: Reader, tenantId: string): Promise<boolean> {
   return (await store.providersOf(db, tenantId)).some(({ enabled, required }) => enabled === 1 && required === 1);
 }
 
-export async function clientSecretOf(kernel: Kernel, row: store.ProviderRow): Promise<string | null> {
+export async function clientSecretOf(kernel: Pick<Kernel, 'keyring'>, row: store.ProviderRow): Promise<string | null> {
   if (row.sealed_secret === null) return null;
   return (await kernel.keyring.unseal(PURPOSE, placeOf(row), row.sealed_secret)).toString('utf8');
 }
 
-async function sealed(kernel: Kernel, key: store.ProviderKey, secret: string | null): Promise<Buffer | null> {
+async function sealed(
+  kernel: Pick<Kernel, 'keyring'>,
+  key: store.ProviderKey,
+  secret: string | null,
+): Promise<Buffer | null> {
   return secret === null ? null : kernel.keyring.seal(PURPOSE, placeOf(key), Buffer.from(secret, 'utf8'));
 }
 
@@ -174,6 +201,15 @@ function refuseUnusable({ issuer, scopes }: Pick<Fields, 'issuer' | 'scopes'>): 
     }
   }
   if (scopes !== undefined && !scopes.includes('openid')) throw invalidField('/body/scopes', 'must contain openid');
+}
+
+/** Otherwise anybody who can make an account at the issuer comes in. */
+function refuseOpen(issuer: string, defaultRole: MappedRole | null): void {
+  if (defaultRole === null || !isPublicIssuer(issuer)) return;
+  throw invalidField(
+    '/body/default_role',
+    'must be null for this issuer, at which anybody can have an account: name a claim and its values instead, such as "groups_claim": "hd" and "role_mapping": {"example.com": "member"} for one domain of Google',
+  );
 }
 
 async function refuseUnknownGroups(ctx: Context, tx: Tx, mapping: Record<string, string> | undefined): Promise<void> {
@@ -235,7 +271,7 @@ function described(row: store.ProviderRow) {
  * Where the provider sends a person back. No two providers share it, in all tenants: a provider that leads people on to another one gets no code of
  * that one, because such an answer comes in at another address than the sign-in was begun for (RFC 9700, 4.4.2).
  */
-export function redirectUri({ addresses }: Kernel, key: store.ProviderKey): string {
+export function redirectUri({ addresses }: Pick<Kernel, 'addresses'>, key: store.ProviderKey): string {
   return `${addresses.baseUrl}${callbackPath(key)}`;
 }
 
@@ -244,7 +280,7 @@ export function callbackPath({ tenant_id, name }: store.ProviderKey): string {
 }
 
 /** Where the provider sends a person who signed out there. */
-export function signedOutUri({ addresses }: Kernel): string {
+export function signedOutUri({ addresses }: Pick<Kernel, 'addresses'>): string {
   return `${addresses.baseUrl}/`;
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { NAME_PATTERN, nullable, object, oneOf, record, timestampText } from '../../kernel/request/wire.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { IN_A_LINE, NAME_PATTERN, nullable, object, oneOf, record, timestampText } from '../../kernel/wire/wire.ts';
 
 /** Roles that a provider can give. An owner is made by an owner, so that no provider can take over a tenant. */
 export const MAPPED_ROLES = ['admin', 'auditor', 'member'] as const;
@@ -28,7 +28,7 @@ export const mappedRole = named(
 const exact = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[\\u0021-\\u007e]+$', description });
 /** A group of the provider is any line of text. */
-const PROVIDER_GROUP = '^[^\\u0000-\\u001f\\u007f]{1,256}$';
+const PROVIDER_GROUP = `^${IN_A_LINE}{1,256}$`;
 
 export const fields = {
   scopes: Type.Optional(
@@ -53,7 +53,10 @@ export const fields = {
     }),
   ),
   default_role: Type.Optional(
-    nullable(mappedRole, 'The role of people whose groups give none; null refuses them. Default: null.'),
+    nullable(
+      mappedRole,
+      'The role of people whose groups give none; null refuses them, and is required for an issuer at which anybody can have an account, such as Google. Default: null.',
+    ),
   ),
   required: Type.Optional(
     Type.Boolean({
@@ -140,4 +143,22 @@ const issText = Type.String({
 /** The fields of what a provider sends with the browser. */
 export const providerAnswer = { code: authorizationCode, state: stateText, iss: Type.Optional(issText) };
 /** The same, as the console passes it on. */
-export const browserAnswer = { ...providerAnswer, redirect_uri: redirectUriText };
+export const browserAnswer = {
+  ...providerAnswer,
+  redirect_uri: redirectUriText,
+  flow_key: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    writeOnly: true,
+    description: 'What the page got when it began the sign-in, which proves that the same page finishes it.',
+    examples: ['wq3L0pR7cX9sTn2VbYk5mJ8dHfG1aZ4eQ6uI0oP7xRs'],
+  }),
+};
+
+/** Where a browser goes on to the provider. */
+export const BegunAtProvider = object({
+  url: Type.String({ description: 'Where to send the person.' }),
+  flow_key: Type.String({
+    description: 'Store it in the page, where no other program can write, and send it to finish. Returned once.',
+  }),
+});

@@ -1,13 +1,12 @@
-import type { Ports } from '../../kernel/platform/wiring.ts';
-import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Params, Query } from '../../kernel/request/declaration.ts';
-import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Body, Output, Params, Query } from '../../kernel/endpoint/declaration.ts';
 import {
   findOperatorTenant,
   findTenant,
   findTenantByName,
   lockAndCheckActive,
-} from '../../kernel/storage/tenant-rows.ts';
+} from '../../kernel/integrity/tenant-rows.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
 import { deviceSubjects, identify, issueSession, NO_FACTOR, sessionAnswer, signInReport } from '../sessions/index.ts';
 import { insertToken } from '../tokens/index.ts';
 import { lockUser } from '../users/index.ts';
@@ -15,19 +14,13 @@ import { accountOf, denied, describePerson, requireRoomFor, settleAccount, takeA
 import type * as contract from './contract.ts';
 import { deleteDevice, updateDevice } from './device-store.ts';
 import { confirmedBySignOn, guessed, sealedFor } from './devices.ts';
+import type { SignOnParts } from './links.ts';
 import { asPage, codePage, confirmPage, donePage, onwardPage, returnPage } from './pages.ts';
 import { PendingSignIn } from './pending-sign-in.ts';
 import { callbackPath, redirectUri } from './providers.ts';
-import { findIdentity, type IdentityRow } from './store.ts';
+import { findIdentity } from './store.ts';
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** The names, at the provider, of the groups that a person has by SCIM. */
-    provisionedGroups(db: Reader, identity: IdentityRow): Promise<string[]>;
-  }
-}
-
-export type SignInPorts = Pick<Ports, 'provisionedGroups'>;
+export type SignInPorts = Pick<SignOnParts, 'provisionedGroups'>;
 
 export async function readSignIn(ctx: Context, provider: string, query: Query<typeof contract.readSignIn>) {
   asPage(ctx);
@@ -56,16 +49,16 @@ export async function beginHere(
   ctx: Context,
   name: string,
   body: Body<typeof contract.beginBrowserSignIn>,
-): Promise<{ url: string }> {
+): Promise<Output<typeof contract.beginBrowserSignIn>> {
   ctx.record.setResource('session');
   const { read } = ctx.database;
   const tenant = body.tenant === undefined ? await findOperatorTenant(read) : await findTenantByName(read, body.tenant);
   identify(ctx, tenant, '', '');
   ctx.record.describe({ provider: name });
-  const { url, store } = await PendingSignIn.begin(ctx, tenant, name, { kind: 'browser' });
+  const { url, flowKey, store } = await PendingSignIn.begin(ctx, tenant, name, { kind: 'browser' });
   return ctx.change(async (tx) => {
     await store(tx);
-    return { url: url.href };
+    return { url: url.href, flow_key: flowKey };
   });
 }
 
@@ -88,19 +81,21 @@ export async function readCallback(
   if (pending.goal === 'link') return returnPage('linked', { code, state, iss, redirect_uri });
   if (pending.userCode === null) return returnPage('signed-on', { code, state, iss, redirect_uri });
   const callback = callbackPath(pending.providerKey);
-  return confirmPage({ userCode: pending.userCode, address }, { code, state, iss }, callback);
+  return confirmPage(address, { code, state, iss }, callback);
 }
 
 /** The person who signed in at the provider, whose account is found but not changed yet. A state is used up by it. */
 async function finishSignIn(
   ctx: Context,
-  body: Body<typeof contract.finishBrowserSignIn>,
+  body: Omit<Body<typeof contract.finishBrowserSignIn>, 'flow_key'>,
   ports: SignInPorts,
   goal: 'browser' | 'command_line',
+  requireSameFlow: (pending: PendingSignIn) => void,
 ) {
   ctx.record.setResource('session');
   const pending = await PendingSignIn.of(ctx, body.state);
   if (pending.goal !== goal) throw denied('the sign-in was begun for something else');
+  requireSameFlow(pending);
   const tenant = await findTenant(ctx.database.read, pending.tenantId);
   identify(ctx, tenant, '', '');
   ctx.record.describe({ provider: pending.providerKey.name });
@@ -137,8 +132,15 @@ export async function finish(
   body: Body<typeof contract.finishSignIn>,
   ports: SignInPorts,
 ): Promise<string> {
-  const answer = { ...body, redirect_uri: addressOf(ctx, params) };
-  const { user, device, session, identityHash, settle } = await finishSignIn(ctx, answer, ports, 'command_line');
+  const { user_code, ...sent } = body;
+  const answer = { ...sent, redirect_uri: addressOf(ctx, params) };
+  const { user, device, session, identityHash, settle } = await finishSignIn(
+    ctx,
+    answer,
+    ports,
+    'command_line',
+    (pending) => pending.requireUserCode(user_code),
+  );
   const decision = confirmedBySignOn(user, session, identityHash, ctx.now);
   const sealed_decision = await sealedFor(ctx.kernel, device, decision);
   asPage(ctx);
@@ -151,7 +153,10 @@ export async function finish(
 
 /** For the browser itself, which gets the session at once. */
 export async function finishHere(ctx: Context, body: Body<typeof contract.finishBrowserSignIn>, ports: SignInPorts) {
-  const { user, device, session, settle } = await finishSignIn(ctx, body, ports, 'browser');
+  const { flow_key, ...answer } = body;
+  const { user, device, session, settle } = await finishSignIn(ctx, answer, ports, 'browser', (pending) =>
+    pending.requireFlowKey(flow_key),
+  );
   const report = await signInReport(ctx, user);
   const issued = await issueSession(ctx, user, { method: 'sign_on', provider: session });
   ctx.record.describe({ token: issued.row.token_id });

@@ -4,8 +4,8 @@ import { assembled, json, newIssuerKey, OutsideIssuer, signed } from '../../../.
 import { fromElsewhere, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addTenant, ok, openSession, refused, type Tenant, uniqueName } from '../../../../test/support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { begin, type Device, finish, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
+import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { begin, confirm, type Device, finish, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 
 /** Signing out at the provider: where a person does it, and what happens here when the provider says that they did. */
@@ -21,7 +21,7 @@ after(() => {
   forger.close();
 });
 
-onBothDatabases('sign-out at a provider', (database) => {
+onBothInSuite('sign-out at a provider', (database) => {
   let service: Service;
   let tenant: Tenant;
   let sub: string;
@@ -63,7 +63,7 @@ onBothDatabases('sign-out at a provider', (database) => {
     const id_token = await signed(key, claims as never);
     const tokens = { access_token: 'x', token_type: 'Bearer', expires_in: 60, id_token };
     forger.instead.set('/token', (_, response) => json(response, tokens));
-    const answer = await sendForm(service, new URL(redirect_uri).pathname, { code: 'c', state }, { cookie });
+    const answer = await confirm(service, new URL(redirect_uri).pathname, { code: 'c', state }, cookie);
     assert.equal(answer.status, 200, answer.text);
     return device;
   };
@@ -105,7 +105,8 @@ onBothDatabases('sign-out at a provider', (database) => {
   test('a real provider ends the sessions of a person that began there, and no others', async () => {
     const [one, two] = [await atIdp(), await atIdp()];
     const { user } = await works(one);
-    const pat = await ok(service.call('POST', '/auth/tokens', { token: two, body: { name: 'mine' } }), 201);
+    const own = await openSession(service, user.id);
+    const pat = await ok(service.call('POST', '/auth/tokens', { token: own, body: { name: 'mine' } }), 201);
     // The same subject of another issuer is somebody else.
     const elsewhere = await atForger();
     idp.account = { ...idp.account, sub: uniqueName('other'), email: `${uniqueName('other')}@acme.example` };

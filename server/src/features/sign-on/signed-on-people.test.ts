@@ -14,10 +14,10 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
 import { TOKENS } from '../tokens/index.ts';
 import { INVITATION_TOKEN, updateUser } from '../users/index.ts';
 import { putInvitation } from '../users/invitation-store.ts';
@@ -27,7 +27,7 @@ const TOKEN = INVITATION_TOKEN.create();
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothDatabases('people whom a provider signs in', (database) => {
+onBothInSuite('people whom a provider signs in', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   emailText,
   id,
@@ -12,11 +12,11 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import { AnomalyThresholds } from '../anomalies/index.ts';
 import { OCCASIONS } from '../mail/index.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     tenant: 'tenants';
   }

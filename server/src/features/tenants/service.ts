@@ -1,40 +1,31 @@
-import { HEAD_PURPOSE } from '../../kernel/audit/heads.ts';
-import type { MacKey } from '../../kernel/crypto/keyring.ts';
-import { ROW_PURPOSE } from '../../kernel/integrity/row-keys.ts';
+import { HEAD_PURPOSE } from '../../kernel/audit/chain/heads.ts';
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm, newId } from '../../kernel/base/ids.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { findTenant, type TenantRow } from '../../kernel/integrity/tenant-rows.ts';
+import type { MacKey } from '../../kernel/keys/keyring.ts';
 import type { Plan, RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, newId } from '../../kernel/platform/ids.ts';
-import type { KernelWithoutOperator } from '../../kernel/platform/kernel.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import type { KernelWithoutOperator } from '../../kernel/request/kernel.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { ROW_PURPOSE } from '../../kernel/storage/row-keys.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type { AnomalyThresholds } from '../anomalies/index.ts';
 import { canMail, occasionsOf } from '../mail/index.ts';
 import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { listTenants, readTenant, type Tenant, type TenantSettings } from './contract.ts';
+import type { TenantParts } from './links.ts';
 import * as store from './store.ts';
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Makes this region the primary region of a tenant that is created here. */
-    assignNewTenant(tx: Tx, tenant: TenantRow, now: number): Promise<void>;
-    /** Gives a new tenant what was bought for it before it was created. */
-    claimSubscriptions(ctx: Context, tx: Tx, tenantId: string): Promise<void>;
-  }
-}
-
 /** What other features add to a new tenant. */
-export type CreationPorts = Pick<Ports, 'assignNewTenant' | 'claimSubscriptions'>;
+export type CreationPorts = Pick<TenantParts, 'assignNewTenant' | 'claimSubscriptions'>;
 
 const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
 

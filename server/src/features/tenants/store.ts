@@ -1,6 +1,6 @@
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import { TENANTS, type TenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { TENANTS, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 export async function insertTenant(tx: Tx, row: TenantRow): Promise<void> {
   await TENANTS.insert(tx, row);

@@ -11,9 +11,9 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 
-onBothDatabases('tenants', (database) => {
+onBothInSuite('tenants', (database) => {
   let service: Service;
 
   before(async () => {

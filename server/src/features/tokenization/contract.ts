@@ -1,10 +1,10 @@
 import Type from 'typebox';
-import { ANY_CALLER, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { id, nullable, object, timestampText } from '../../kernel/request/wire.ts';
+import { ANY_CALLER, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { id, nullable, object, timestampText } from '../../kernel/wire/wire.ts';
 import { VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     tok: 'tokenization';
   }

@@ -1,9 +1,9 @@
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, notFound, tooLarge } from '../../kernel/base/errors.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import { refuseInZeroKnowledge, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { authorizedVault, isLive, shareVault, vaultKeyPurpose, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -13,7 +13,7 @@ export async function tokenize(ctx: Context, vaultName: string, body: Body<typeo
   const vault = await authorizedVault(ctx, ctx.database.read, vaultName);
   refuseInZeroKnowledge(vault, 'Tokenization');
   const value = Buffer.from(body.value, 'utf8');
-  if (value.length > VALUE_BYTES_MAX) throw invalidField('/body/value', 'must be at most 1 MiB in UTF-8');
+  if (value.length > VALUE_BYTES_MAX) throw tooLarge('/body/value', VALUE_BYTES_MAX);
   const purpose = vaultKeyPurpose(vault.vault_id);
   const key = await ctx.kernel.keyring.sealingKey(ctx.tenantId, purpose, vault.rotation_days * DAY_MS);
   const token_id = newId('tok', ctx.now);

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
-import { addPerson, addTenant, invalid, ok, refused, uniqueName } from '../../../../test/support/people.ts';
+import { addPerson, addTenant, invalid, ok, refused, tooLarge, uniqueName } from '../../../../test/support/people.ts';
 import { leaveUnrecorded } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addVault, auditOf, runPurges, whileHeld } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { VAULTS } from '../vaults/index.ts';
 
 const MIB = 1024 * 1024;
 
-onBothDatabases('tokens that stand for values', (database) => {
+onBothInSuite('tokens that stand for values', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {
@@ -45,8 +45,8 @@ onBothDatabases('tokens that stand for values', (database) => {
 
   test('values that are none, empty or too large are refused', async () => {
     for (const value of ['', 1, null, {}, undefined]) await invalid(tokenize({ value }), '/body/value');
-    await invalid(tokenize({ value: 'x'.repeat(MIB + 1) }), '/body/value');
-    await invalid(tokenize({ value: '€'.repeat(MIB / 2) }), '/body/value');
+    await tooLarge(tokenize({ value: 'x'.repeat(MIB + 1) }), '/body/value');
+    await tooLarge(tokenize({ value: '€'.repeat(MIB / 2) }), '/body/value');
     for (const ttl_days of [0, -1, 1.5, 3651, '1']) await invalid(tokenize({ value: 'x', ttl_days }), '/body/ttl_days');
     await invalid(tokenize({ value: 'x', name: 'y' }), '/body/name');
     for (const stored of ['', 'tok_', 'sec_01m7f0qxaw002wce9bragbsefp', 1, undefined]) {

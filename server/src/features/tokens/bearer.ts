@@ -4,37 +4,30 @@ import {
   NO_PROOFS,
   RefusedCredential,
   type Resolved,
+  twoCredentials,
   type View,
 } from '../../kernel/auth/authentication.ts';
+import type { Call, RoutedCall } from '../../kernel/auth/call.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
+import { bearerOf, isMetricsToken } from '../../kernel/auth/metrics-token.ts';
+import type { Principal } from '../../kernel/auth/principal.ts';
+import { ForeignCaller } from '../../kernel/auth/region-gate.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
+import type { CredentialKind } from '../../kernel/endpoint/declaration.ts';
+import { findTenant, type TenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
-import type { Call, RoutedCall } from '../../kernel/request/call.ts';
-import type { CredentialKind } from '../../kernel/request/declaration.ts';
-import type { Principal } from '../../kernel/request/principal.ts';
-import { ForeignCaller } from '../../kernel/request/region-gate.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { hasFactor, keptFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
+import type { TokenParts } from './links.ts';
 import { findToken, isCurrentGeneration, type TokenRow } from './store.ts';
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** One for each kind of token that machines have. */
-    machineTokenResolvers(): readonly TokenResolver[];
-    /** For tokens that are no JWT: whatever starts with the prefix belongs to the feature that issues them. */
-    opaqueTokenResolver(): OpaqueTokenResolver;
-  }
-}
-
-type BearerPorts = Pick<Ports, 'machineTokenResolvers' | 'opaqueTokenResolver'>;
+type BearerPorts = Pick<TokenParts, 'machineTokenResolvers' | 'opaqueTokenResolver'>;
 
 const BEARER = 'Bearer ';
 /** For tokens bound to a key (RFC 9449): each request must prove possession of the key. */
@@ -46,19 +39,21 @@ const TOKEN_FORM = /^[A-Za-z0-9_.-]+$/;
  * `kind` claim tells them apart, and `machineTokenResolvers` resolve the tokens of machines.
  */
 export class BearerScheme implements CredentialScheme {
-  readonly #kernel: Kernel;
+  readonly #kernel: Pick<Kernel, 'dpop' | 'regionGate' | 'signingKeys'>;
   readonly #ports: BearerPorts;
 
-  constructor(kernel: Kernel, ports: BearerPorts) {
+  constructor(kernel: Pick<Kernel, 'dpop' | 'regionGate' | 'signingKeys'>, ports: BearerPorts) {
     this.#kernel = kernel;
     this.#ports = ports;
   }
 
   detect({ headers: { authorization }, session }: Call): string | null {
-    if (session !== undefined && authorization !== undefined) throw invalidToken('two credentials were sent');
+    if (session !== undefined && authorization !== undefined) throw twoCredentials();
     if (session !== undefined) return session;
     if (authorization === undefined) return null;
     if (authorization.length > TOKEN_LENGTH_MAX) throw invalidToken('the token is too long');
+    const token = bearerOf(authorization);
+    if (token !== null && isMetricsToken(token)) return null;
     const space = authorization.indexOf(' ') + 1;
     const scheme = authorization.slice(0, space).toLowerCase();
     if (scheme === BEARER.toLowerCase()) return authorization.slice(space);
@@ -103,7 +98,8 @@ export class BearerScheme implements CredentialScheme {
       await this.#forwardForeign(isPat ? credential.slice(PAT_PREFIX.length) : credential);
       throw invalidToken('not a valid token of this installation');
     }
-    if (await this.#kernel.regionGate.isRevoked(jti)) throw invalidToken('the token was revoked in another region');
+    if (await this.#kernel.regionGate.isRevoked(jti, tid))
+      throw invalidToken('the token was revoked in another region');
     const other = isPat ? undefined : this.#ports.machineTokenResolvers().find((resolver) => resolver.kind === kind);
     if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub }, view);
     if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the kind of the token does not match its prefix');
@@ -166,7 +162,7 @@ export interface OpaqueTokenResolver {
 type Proven = Pick<Principal, 'signedInAt' | 'mfaAt' | 'factorTrustedFrom' | 'mustEnrol'>;
 
 /**
- * What a token proves about its person. A second factor counts while the person has it: whoever removes a stolen one takes away what it proves in
+ * What a token proves about its person. A second factor counts while the person has it: anyone who removes a stolen one takes away what it proves in
  * sessions that are open. If the tenant requires one, a session must have been opened with it, and the owner of a personal access token must have one.
  */
 async function provenBy(
@@ -187,8 +183,8 @@ async function provenBy(
 }
 
 /**
- * A session that a device code opened is no fresh sign-in. If another session confirmed it, whoever stole that one could make a fresh one with it; and
- * whoever talked a person into signing in at their provider with a code would have one of theirs. Nor is a sign-in with a passkey that was removed.
+ * A session that a device code opened is no fresh sign-in. If another session confirmed it, anyone who stole that one could make a fresh one with it; and
+ * anyone who talked a person into signing in at their provider with a code would have one of theirs. Nor is a sign-in with a passkey that was removed.
  */
 function signedInAt({ kind, method, created_at }: TokenRow, isFactorKept: boolean): number | null {
   const isSignIn = method === 'passkey' ? isFactorKept : method !== 'device';

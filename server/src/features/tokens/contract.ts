@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { IpAllowlist, Scope } from '../../kernel/authz/ceiling.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { RateLimits } from '../../kernel/limits/limit-schemas.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   dpopThumbprint,
@@ -15,9 +15,9 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     token: 'tokens';
   }
@@ -40,8 +40,22 @@ export const Token = named(
     kind: tokenKind,
     name: Type.String({ description: 'Purpose of the token.' }),
     user_id: id('user'),
-    scope: nullable(Scope),
-    ip_allowlist: nullable(IpAllowlist),
+    parent_id: nullable(
+      id('token'),
+      'The session or token that it was created with; of a session, the one that confirmed its device code. Null if there is none, or it is older than this field.',
+    ),
+    ends_with_sessions: Type.Boolean({
+      description:
+        'Whether it ends when that session is ended, when all sessions are, and when the password changes. A token always ends with the token that created it.',
+    }),
+    scope: nullable(
+      Scope,
+      'What it may do at most: its own scope, within those of the tokens that it was created with.',
+    ),
+    ip_allowlist: nullable(
+      Type.Array(Type.String()),
+      'Where it may be used, in the same way: addresses and ranges; null for anywhere.',
+    ),
     dpop_jkt: nullable(Type.String({ description: 'Thumbprint of the DPoP key it is bound to.' })),
     status: named('TokenStatus', 'Whether it can still be used, or why not.', oneOf(['active', 'expired', 'revoked'])),
     created_at: timestampText,
@@ -73,7 +87,7 @@ export const createToken = endpoint({
   path: '/auth/tokens',
   summary: 'Create a personal access token',
   description:
-    'The token is returned only in this response. At each use it has the rights you have at that time, limited by its scope. A token created with another token is also limited by that one and ends with it.',
+    'The token is returned only in this response. At each use it has the rights you have at that time, limited by its scope. A session needs a fresh proof for it: your second factor shown within the last 15 minutes or, without one, a sign-in within that time; a session of a device code shows a second factor first (POST /auth/step-up). The token outlives a logout and the expiry of the session, but ends when you end that session, all your sessions, or change your password, unless `ends_with_sessions` is false. With a token no proof is needed: the new one is limited by it in what it may do, from where and until when, and ends with it.',
   permission: 'tokens:create',
   resource: 'self/tokens',
   rate: 'write',
@@ -94,10 +108,16 @@ export const createToken = endpoint({
     ip_allowlist: Type.Optional(IpAllowlist),
     dpop_jkt: Type.Optional(dpopThumbprint),
     rate_limits: Type.Optional(RateLimits),
+    ends_with_sessions: Type.Optional(
+      Type.Boolean({
+        description:
+          'False for a token that goes on when you end your sessions or change your password. Only with a session. Default: true.',
+      }),
+    ),
   }),
   status: 201,
   output: object({ ...Token.properties, token: Type.String({ description: 'Returned once.' }) }),
-  errors: ['QUOTA_EXCEEDED'],
+  errors: ['QUOTA_EXCEEDED', 'MFA_REQUIRED'],
 });
 
 export const listTokens = endpoint({
@@ -151,7 +171,8 @@ export const revokeToken = endpoint({
   method: 'DELETE',
   path: '/auth/tokens/{token_id}',
   summary: 'Revoke a token, and every token created with it',
-  description: 'Takes effect with the next request, on every node.',
+  description:
+    'Takes effect with the next request, on every node. A session takes the tokens along that were created with it, unless they go on without sessions.',
   permission: 'tokens:delete',
   resource: 'loaded',
   loads: ['self/tokens/{token_id}', 'token/{token_id}'],

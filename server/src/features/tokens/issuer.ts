@@ -1,9 +1,9 @@
 import type { CeilingInput } from '../../kernel/authz/ceiling.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import { newId } from '../../kernel/platform/ids.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { ProviderSession, SessionMethod, TokenRow } from './store.ts';
 
 /** Secret scanners search for this prefix. Sessions are short-lived and have none. */
@@ -28,6 +28,8 @@ export interface TokenFacts {
   expiresAt: number;
   /** Nobody asked for it by a request. */
   isHandedOut?: boolean;
+  /** A personal access token that ends when the sessions of its owner are ended. */
+  endsWithSessions?: boolean;
 }
 
 /** A token ready to be stored: the text exists only here and in the response, the row holds its hash. */
@@ -78,6 +80,8 @@ export async function issueToken(
       provider_subject: facts.provider?.provider_subject ?? null,
       provider_session: facts.provider?.provider_session ?? null,
       handed_out: facts.kind === 'pat' ? Number(facts.isHandedOut ?? false) : null,
+      // Which generation it is says `insertToken`.
+      session_generation: facts.endsWithSessions === true ? 0 : null,
     },
   };
 }

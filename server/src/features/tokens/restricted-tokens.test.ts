@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy } from '../../../../test/support/vaults.ts';
-import { DECLARATIONS } from '../../declarations.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 
 const PASSWORD = 'correct horse battery 9';
 
 /** A token with a ceiling must find no way to lift it: neither through its owner's account nor through another one. */
-onBothDatabases('a token with a scope or an address list', (database) => {
+onBothInSuite('a token with a scope or an address list', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -42,6 +42,7 @@ onBothDatabases('a token with a scope or an address list', (database) => {
       await refused(service.call('DELETE', '/auth/links/okta', { token }), 403, 'INSUFFICIENT_PRIVILEGE');
       const session = `/auth/sessions/token_${'0'.repeat(26)}`;
       await refused(service.call('DELETE', session, { token }), 403, 'INSUFFICIENT_PRIVILEGE');
+      await refused(service.call('DELETE', '/auth/sessions', { token }), 403, 'INSUFFICIENT_PRIVILEGE');
       const login = { email: 'admin@localhost', password: PASSWORD };
       await refused(service.call('POST', '/auth/login', { token: null, body: login }), 401, 'LOGIN_DENIED');
     });
@@ -117,6 +118,7 @@ onBothDatabases('a token with a scope or an address list', (database) => {
         'deleteSsoLink',
         'disableTotp',
         'endSession',
+        'endSessions',
         'enrolTotp',
         'rejectApproval',
         'renamePasskey',
@@ -127,7 +129,7 @@ onBothDatabases('a token with a scope or an address list', (database) => {
   });
 });
 
-onBothDatabases('accounts', (database) => {
+onBothInSuite('accounts', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

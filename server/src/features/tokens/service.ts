@@ -1,22 +1,25 @@
 import { invalidToken } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { refuseUndeclaredActions } from '../../kernel/authz/declared-resources.ts';
+import { effectiveCeiling } from '../../kernel/authz/effective-ceiling.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
-import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm } from '../../kernel/base/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { mapInSlices } from '../../kernel/fairness/time-slice.ts';
 import { tighter } from '../../kernel/limits/rate-classes.ts';
-import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm } from '../../kernel/platform/ids.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
+import { hasFactor, requireFresh } from '../mfa/index.ts';
 import { findUser, lockUser } from '../users/index.ts';
 import { ceilingsOf } from './bearer.ts';
 import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, type Token } from './contract.ts';
+import { revoke as revokeRows, withDescendants } from './ending-store.ts';
 import { issueToken } from './issuer.ts';
 import * as store from './store.ts';
 
@@ -41,6 +44,10 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   }
   const asked = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
   const isFromSession = principal.credential === 'session';
+  if (!isFromSession && body.ends_with_sessions !== undefined) {
+    throw invalidField('/body/ends_with_sessions', 'is for tokens created with a session: this one ends with yours');
+  }
+  refuseUnclear([...inherited, own]);
   const longest = Math.floor((principal.expiresAt - ctx.now) / DAY_MS);
   if (!isFromSession && body.ttl_days !== undefined && asked > principal.expiresAt) {
     throw invalidField('/body/ttl_days', tooLong(longest));
@@ -50,15 +57,21 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     userId: principal.id,
     kind: 'pat',
     name: body.name,
-    // A session ends after hours, and tokens for scripts must not end with it.
-    parentId: isFromSession ? '' : principal.credentialId,
+    parentId: principal.credentialId,
+    endsWithSessions: isFromSession ? body.ends_with_sessions !== false : parent.session_generation !== null,
     ceilings: isFromSession ? [own] : [...inherited, own],
     // A token created with a bound token stays bound: otherwise a thief without the key could create an unbound one.
     dpopKey: body.dpop_jkt ?? parent.dpop_jkt,
     rateOverrides: tighter(principal.tokenRates, body.rate_limits ?? {}),
     expiresAt: isFromSession ? asked : Math.min(asked, principal.expiresAt),
   });
-  ctx.record.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
+  ctx.record.describe({
+    token: issued.row.token_id,
+    name: body.name,
+    expires_at: timestamp(issued.row.expires_at),
+    created_with: principal.credentialId,
+    ends_with_sessions: issued.row.session_generation !== null,
+  });
   return ctx.change(async (tx) => {
     // The owner is locked before the token, as in every revocation: the opposite order could deadlock.
     const owner = await lockUser(tx, ctx.tenantId, principal.id);
@@ -67,10 +80,26 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
     const isGood = current?.revoked_at === null && store.isCurrentGeneration(current, owner);
     if (!isGood) throw invalidToken('the token is revoked', principal);
+    // A token outlives a session by months. A token that is created with another one needs no such proof: it ends with that one.
+    if (isFromSession) requireFresh(ctx, await hasFactor(tx, ctx.tenantId, principal.id), 'Creating a token');
     refuseBeyondQuota(ctx, 'tokens_per_user', await store.countUsable(tx, owner, 'pat', ctx.now));
     await store.insertToken(tx, issued.row, owner);
     return { ...toWire(issued.row, ctx.now), token: issued.token };
   });
+}
+
+/** What the token may do is shown as one scope, so the ceilings that apply together must be one. */
+function refuseUnclear(ceilings: readonly CeilingInput[]): void {
+  const { inexpressible, ip_allowlist } = effectiveCeiling(ceilings);
+  if (inexpressible !== null) {
+    throw invalidField(
+      '/body/scope/vaults',
+      `has a name that overlaps the scope of the token that creates it only in part (${inexpressible}): write names that lie within that scope`,
+    );
+  }
+  if (ip_allowlist?.length === 0) {
+    throw invalidField('/body/ip_allowlist', 'has no address from which the token that creates it can be used');
+  }
 }
 
 function refuseBadCeiling(input: CeilingInput): void {
@@ -92,7 +121,8 @@ export async function list(ctx: Context, query: Query<typeof listTokens>) {
     permissions: [readToken.permission],
     resources: (row) => [resourceOf(ctx, row.token_id, row)],
   });
-  return { tokens: page.rows.map((row) => toWire(row, ctx.now)), next_cursor: page.next_cursor };
+  const tokens = await mapInSlices(ctx.tenantId, page.rows, (row) => toWire(row, ctx.now));
+  return { tokens, next_cursor: page.next_cursor };
 }
 
 export async function read(ctx: Context, tokenId: string): Promise<Token> {
@@ -108,9 +138,9 @@ export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
     ctx.access.authorize(resourceOf(ctx, tokenId, row));
     if (row === undefined) throw notFound('token');
     await keepFromAdmins(ctx, row);
-    const all = await withDescendants(tx, ctx.tenantId, tokenId);
+    const all = await withDescendants(tx, row);
     ctx.record.describe({ user: row.user_id, name: row.name, revoked: all.length });
-    await store.revoke(tx, ctx.tenantId, all, ctx.now);
+    await revokeRows(tx, ctx.tenantId, all, ctx.now);
     await raiseEpoch(tx, ctx.tenantId);
     return DELETED;
   });
@@ -137,24 +167,17 @@ async function keepFromAdmins(ctx: Context, row: store.TokenRow): Promise<void> 
   });
 }
 
-async function withDescendants(tx: Tx, tenantId: string, tokenId: string): Promise<string[]> {
-  const all = [tokenId];
-  for (let generation = [tokenId]; generation.length > 0; ) {
-    generation = await store.childrenOf(tx, tenantId, generation);
-    all.push(...generation);
-  }
-  return all;
-}
-
 function toWire(row: store.TokenRow, now: number): Token {
-  const own = ceilingsOf(row).at(-1);
+  const { scope, ip_allowlist } = effectiveCeiling(ceilingsOf(row));
   return {
     id: row.token_id,
     kind: row.kind,
     name: row.name,
     user_id: row.user_id,
-    scope: own?.scope ?? null,
-    ip_allowlist: own?.ip_allowlist === undefined ? null : [...own.ip_allowlist],
+    parent_id: row.parent_id === '' ? null : row.parent_id,
+    ends_with_sessions: row.kind === 'session' || row.session_generation !== null,
+    scope,
+    ip_allowlist,
     dpop_jkt: row.dpop_jkt,
     status: row.revoked_at !== null ? 'revoked' : row.expires_at <= now ? 'expired' : 'active',
     created_at: timestamp(row.created_at),

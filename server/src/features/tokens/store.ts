@@ -1,10 +1,10 @@
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
-import { lockUser, type UserRow, updateUser } from '../users/index.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
+import type { UserRow } from '../users/index.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -16,7 +16,7 @@ export interface TokenRow {
   tenant_id: string;
   token_id: string;
   user_id: string;
-  /** The token this one was created with, or empty. */
+  /** The session or token that this one was created with, or the session that confirmed this session of a device code; or empty. */
   parent_id: string;
   kind: 'pat' | 'session';
   name: string;
@@ -48,6 +48,11 @@ export interface TokenRow {
    * other; null for sessions and in older rows.
    */
   handed_out: number | null;
+  /**
+   * The generation of its owner's sessions when it was created, for a personal access token that ends with them. Null for one that does not, for
+   * sessions, and in older rows.
+   */
+  session_generation: number | null;
 }
 
 /** By which a provider names a session here when it ends it. Both digests cover the issuer as well. */
@@ -88,23 +93,27 @@ export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
     'provider_subject',
     'provider_session',
     'handed_out',
+    'session_generation',
   ],
 });
 
-const GENERATION_COLUMN = { session: 'session_generation', pat: 'pat_generation' } as const;
+export const GENERATION_COLUMN = { session: 'session_generation', pat: 'pat_generation' } as const;
 
 /**
  * Whether the token belongs to the current generation of its owner. Revoking all tokens of a user increments the number in the user's row: updating
  * the token rows alone would miss those inserted concurrently.
  */
 export function isCurrentGeneration(token: TokenRow, owner: UserRow): boolean {
-  return (token.generation ?? 0) === (owner[GENERATION_COLUMN[token.kind]] ?? 0);
+  const isOfSessions =
+    token.session_generation === null || token.session_generation === (owner.session_generation ?? 0);
+  return isOfSessions && (token.generation ?? 0) === (owner[GENERATION_COLUMN[token.kind]] ?? 0);
 }
 
 /** `owner` must be the row that was read in this transaction to decide that the token may be created. */
 export async function insertToken(tx: Tx, row: TokenRow, owner: UserRow): Promise<void> {
   if (owner.user_id !== row.user_id) throw new Error('a token must belong to the user it is created for');
-  await TOKENS.insert(tx, { ...row, generation: owner[GENERATION_COLUMN[row.kind]] });
+  const session_generation = row.session_generation === null ? null : (owner.session_generation ?? 0);
+  await TOKENS.insert(tx, { ...row, generation: owner[GENERATION_COLUMN[row.kind]], session_generation });
 }
 
 export async function findToken(db: Reader, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
@@ -122,7 +131,10 @@ export function countUsable(tx: Tx, owner: UserRow, kind: TokenRow['kind'], now:
       .where('kind', '=', kind)
       .where('revoked_at', 'is', null)
       .where('expires_at', '>', now)
-      .where((eb) => eb(eb.fn.coalesce('generation', eb.val(0)), '=', owner[GENERATION_COLUMN[kind]] ?? 0)),
+      .where((eb) => eb(eb.fn.coalesce('generation', eb.val(0)), '=', owner[GENERATION_COLUMN[kind]] ?? 0))
+      .where((eb) =>
+        eb.or([eb('session_generation', 'is', null), eb('session_generation', '=', owner.session_generation ?? 0)]),
+      ),
   );
 }
 
@@ -238,76 +250,6 @@ export async function sessionsFromProvider(
     .orderBy('token_id')
     .execute();
   return TOKENS.authenticOf(db, rows);
-}
-
-export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: number): Promise<void> {
-  if (tokenIds.length === 0) return;
-  const revoked = await TOKENS.updateWhere(
-    tx,
-    (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('token_id', 'in', tokenIds), eb('revoked_at', 'is', null)]),
-    { revoked_at: now },
-  );
-  tx.changes.noteRevoked(...revoked);
-}
-
-/** Locks the rows. This waits for transactions that are creating a token with one of them, so that the next round finds the new token. */
-export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]): Promise<string[]> {
-  if (parentIds.length === 0) return [];
-  const rows = await tx
-    .selectFrom('tokens')
-    .select('token_id')
-    .where('tenant_id', '=', tenantId)
-    .where('parent_id', 'in', parentIds)
-    .where('revoked_at', 'is', null)
-    .forUpdate()
-    .execute();
-  return rows.map((row) => row.token_id);
-}
-
-/**
- * Revokes all sessions of a user, or all tokens, and returns the counts for the audit log. The new generation in the user's row is what revokes them;
- * existing rows are also marked as revoked, for lists. `except` is the token of this request, which stays valid in the new generation, or empty.
- */
-export async function revokeTokensOfUser(
-  tx: Tx,
-  tenantId: string,
-  userId: string,
-  kinds: 'all' | 'sessions',
-  now: number,
-  except: string,
-): Promise<{ sessions_ended: number; tokens_ended: number }> {
-  const owner = await incrementGeneration(tx, tenantId, userId, kinds);
-  const rows = await TOKENS.updateWhere(
-    tx,
-    (eb) =>
-      eb.and([
-        eb.and({ tenant_id: tenantId, user_id: userId }),
-        eb('token_id', '!=', except),
-        eb('revoked_at', 'is', null),
-        ...(kinds === 'sessions' ? [eb('kind', '=', 'session')] : []),
-      ]),
-    { revoked_at: now },
-  );
-  const exempt = except === '' ? undefined : await lockToken(tx, tenantId, except);
-  if (exempt !== undefined) await TOKENS.update(tx, exempt, { generation: owner[GENERATION_COLUMN[exempt.kind]] });
-  const live = rows.filter(({ expires_at }) => expires_at > now);
-  tx.changes.noteRevoked(...live);
-  const sessions = live.filter(({ kind }) => kind === 'session').length;
-  return { sessions_ended: sessions, tokens_ended: live.length - sessions };
-}
-
-async function incrementGeneration(
-  tx: Tx,
-  tenantId: string,
-  userId: string,
-  kinds: 'all' | 'sessions',
-): Promise<UserRow> {
-  const owner = await lockUser(tx, tenantId, userId);
-  if (owner === undefined) throw new Error('the user whose tokens are to be revoked does not exist');
-  const next: Partial<UserRow> = { session_generation: (owner.session_generation ?? 0) + 1 };
-  if (kinds === 'all') next.pat_generation = (owner.pat_generation ?? 0) + 1;
-  await updateUser(tx, tenantId, userId, next);
-  return { ...owner, ...next };
 }
 
 /** The usable personal access tokens of some users. A forged row is left out, because the service would refuse it. */

@@ -13,10 +13,10 @@ import {
   type Person,
   refused,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('personal access tokens', (database) => {
+onBothInSuite('personal access tokens', (database) => {
   let service: Service;
   let admin: Person;
   let member: Person;

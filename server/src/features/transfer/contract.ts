@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { named } from '../../kernel/request/named-schemas.ts';
-import { object, objectWithExamples, oneOf, record } from '../../kernel/request/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { object, objectWithExamples, oneOf, record } from '../../kernel/wire/wire.ts';
 import { VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 

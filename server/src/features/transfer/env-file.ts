@@ -3,7 +3,7 @@
  * readers of its format read back exactly; others are refused with the reason.
  */
 
-import { isLoadingName } from '../../kernel/platform/loading-names.ts';
+import { isLoadingName } from '../../kernel/base/loading-names.ts';
 import { UNFIT, UNFIT_REASON } from './dotenv.ts';
 
 export type EnvFileFormat = 'dotenv' | 'docker' | 'shell';

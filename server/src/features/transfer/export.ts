@@ -1,8 +1,9 @@
 import { difference } from '../../kernel/authz/path-ranges.ts';
-import { CofferError, type FieldProblem, invalid, invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, type FieldProblem, invalid, invalidField } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { someInSlices, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
 import {
   bulkDecrypt,
   type DecidedRow,
@@ -38,7 +39,7 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const opened = () => bulkDecrypt.inVault(ctx, vault, open, isExportable);
   const format = query.format ?? 'json';
   ctx.record.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
-  if (format !== 'json') await refuseUnwritable(format, open, opened(), query.permit);
+  if (format !== 'json') await refuseUnwritable(ctx, { format, permit: query.permit }, open, opened());
   for (const { path, secret_id, version } of open) {
     ctx.record.addEntry('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
   }
@@ -71,7 +72,7 @@ async function everyRow(
   let cursor: string | undefined;
   do {
     const page = await visibleSecrets.page(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
-    if (!page.rows.every(isExportable)) throw notAll();
+    if (await someInSlices(ctx.tenantId, page.rows, (row) => !isExportable(row))) throw notAll();
     for (const { secret_id, version, protection, path, environment, tags, sealed_bytes } of page.rows) {
       rows.push({ secret_id, version, protection, path, environment, tags, sealed_bytes });
     }
@@ -88,12 +89,12 @@ async function everyRow(
  * values written afterwards are those that were checked.
  */
 async function refuseUnwritable(
-  format: EnvFileFormat,
+  ctx: Context,
+  { format, permit: permitted }: { format: EnvFileFormat; permit: readonly string[] | undefined },
   rows: readonly DecidedRow[],
   opened: Values,
-  permitted: readonly string[] | undefined,
 ): Promise<void> {
-  refuseSameNames(format, rows);
+  await refuseSameNames(ctx, format, rows);
   const problems: FieldProblem[] = [];
   const permit: string[] = [];
   for await (const some of opened) {
@@ -118,9 +119,12 @@ async function refuseUnwritable(
 }
 
 /** If two paths became the same name, one of the values would be lost. */
-function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): void {
+async function refuseSameNames(ctx: Context, format: EnvFileFormat, rows: readonly DecidedRow[]): Promise<void> {
   const taken = new Map<string, string>();
+  const slice = TimeSlice.of(ctx.tenantId);
   for (const { path } of rows) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     const name = variableName(path);
     const other = taken.get(name);
     if (other !== undefined) {

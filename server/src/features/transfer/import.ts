@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { CofferError, type FieldProblem, invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, type FieldProblem, invalidField } from '../../kernel/base/errors.ts';
+import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
+import { mapInSlices, nextIteration, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import {
   type ImportEntry,
@@ -17,9 +17,6 @@ import type * as contract from './contract.ts';
 import { IMPORT_ENTRIES_MAX } from './contract.ts';
 import { DotenvError, type DotenvWarning, parseDotenv } from './dotenv.ts';
 
-/** On SQLite nothing else yields to the event loop while this many secrets are written. */
-const ENTRIES_A_TURN = 20;
-
 type ImportBody = Body<typeof contract.importSecrets>;
 type Problem = Output<typeof contract.importSecrets>['problems'][number];
 type Warning = Output<typeof contract.importSecrets>['warnings'][number];
@@ -33,7 +30,7 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   if (body.keep_going === true && body.dry_run !== true) {
     throw invalidField('/body/keep_going', 'is for dry_run: an import is written whole or not at all');
   }
-  const { entries, problems } = entriesOf(body);
+  const { entries, problems } = await entriesOf(ctx, body);
   const target: ImportTarget = {
     vault,
     options: {
@@ -50,9 +47,10 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const planned = await planAll(ctx, target, entries, { tx });
-    for (const [i, change] of planned.entries()) {
+    const slice = sliceIn(ctx, tx);
+    for (const change of planned) {
+      await slice.pause();
       await secretImport.carryOut(ctx, tx, { ...target, sealer }, change);
-      if (i % ENTRIES_A_TURN === 0) await nextTurn();
     }
     await secretImport.finish(ctx, tx, vault, planned);
     const result = answer(false, planned, { entries, problems });
@@ -60,6 +58,11 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
     ctx.record.describe({ created, updated, unchanged, skipped });
     return result;
   });
+}
+
+/** On SQLite nothing else yields to the event loop. In a transaction no other tenants get their turn first, because its locks are held. */
+function sliceIn({ tenantId }: Context, tx: Tx | undefined): TimeSlice {
+  return tx === undefined ? TimeSlice.of(tenantId) : new TimeSlice(nextIteration);
 }
 
 /** Entries are sorted by path, so that two concurrent imports lock secrets in the same order and cannot deadlock. */
@@ -70,13 +73,14 @@ async function planAll(
   { tx, problems = null }: { tx?: Tx; problems?: Problem[] | null },
 ): Promise<PlannedChange[]> {
   const planned: PlannedChange[] = [];
-  for (const [i, entry] of entries.entries()) {
+  const slice = sliceIn(ctx, tx);
+  for (const entry of entries) {
+    await slice.pause();
     try {
       planned.push(await secretImport.plan(ctx, target, entry, tx));
     } catch (error) {
       collect(problems, entry, error);
     }
-    if (i % ENTRIES_A_TURN === 0) await nextTurn();
   }
   return planned;
 }
@@ -97,18 +101,24 @@ function collect(problems: Problem[] | null, { path, pointer }: ImportEntry, err
 }
 
 /** The entries to import. With `keep_going` the problems are those whose path is wrong; without it they are null. */
-function entriesOf(body: ImportBody): { entries: GivenEntry[]; problems: Problem[] | null } {
+async function entriesOf(
+  ctx: Context,
+  body: ImportBody,
+): Promise<{ entries: GivenEntry[]; problems: Problem[] | null }> {
   if ((body.secrets === undefined) === (body.dotenv === undefined)) {
     throw invalidField('/body', 'must have exactly one of secrets and dotenv');
   }
-  const all = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
+  const all = body.dotenv === undefined ? await fromJson(ctx, body.secrets ?? {}) : fromDotenv(body.dotenv);
   const before = prefixOf(body);
   const given = withoutLeftOut(all, before, body.leave_out ?? []);
   if (given.length === 0) throw invalidField('/body', 'has nothing to import');
   if (given.length > IMPORT_ENTRIES_MAX) throw invalidField('/body', `may have at most ${IMPORT_ENTRIES_MAX} entries`);
   const problems: Problem[] | null = body.keep_going === true ? [] : null;
   const entries: GivenEntry[] = [];
+  const slice = TimeSlice.of(ctx.tenantId);
   for (const entry of given) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     try {
       entries.push({ ...entry, path: pathIn(before + entry.path, entry.pointer) });
     } catch (error) {
@@ -135,8 +145,8 @@ function prefixOf({ prefix }: ImportBody): string {
   return before;
 }
 
-function fromJson(secrets: Record<string, string>): GivenEntry[] {
-  return Object.entries(secrets).map(([path, value]) => ({
+function fromJson({ tenantId }: Context, secrets: Record<string, string>): Promise<GivenEntry[]> {
+  return mapInSlices(tenantId, Object.entries(secrets), ([path, value]) => ({
     path,
     value,
     pointer: `/body/secrets/${shown(path)}`,
@@ -175,7 +185,7 @@ const WARNINGS: Readonly<Record<DotenvWarning, string>> = {
 function answer(
   dry_run: boolean,
   planned: readonly PlannedChange[],
-  { entries, problems }: ReturnType<typeof entriesOf>,
+  { entries, problems }: Awaited<ReturnType<typeof entriesOf>>,
 ) {
   const count = (change: PlannedChange['change']) => planned.filter((one) => one.change === change).length;
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { DOCKER_READER, DOTENV_READERS } from '../../../../test/support/env-readers.ts';
-import { addPerson, invalid, ok, refused, uniqueName } from '../../../../test/support/people.ts';
+import { addPerson, invalid, ok, refused, tooLarge, uniqueName } from '../../../../test/support/people.ts';
 import { asTheService } from '../../../../test/support/rows.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import {
@@ -14,7 +14,7 @@ import {
   readValue,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import { SECRETS } from '../secrets/index.ts';
 
 onBothDatabases('import and export', (database) => {
@@ -191,7 +191,6 @@ onBothDatabases('import and export', (database) => {
         [{ secrets: { a: 'x', b: '' }, type: 'password' }, '/body/secrets/b'],
         [{ secrets: { a: 'x', there: 'not json' } }, '/body/secrets/there'],
         [{ secrets: { a: '{}', b: 'not json' }, type: 'json' }, '/body/secrets/b'],
-        [{ secrets: { a: 'x', b: 'y'.repeat(1024 * 1024 + 1) } }, '/body/secrets/b'],
         [{ secrets: { a: 'x', b: 1 } }, '/body/secrets/b'],
         [{ dotenv: 'A=1\nB' }, '/body/dotenv/line/2'],
         [{ dotenv: 'A=1\nB=2\n..=3' }, '/body/dotenv/line/3'],
@@ -205,6 +204,8 @@ onBothDatabases('import and export', (database) => {
         await invalid(bring(vault, body), pointer);
         await invalid(bring(vault, { ...body, dry_run: true }), pointer);
       }
+      for (const b of ['y'.repeat(1024 * 1024 + 1), '€'.repeat(512 * 1024)])
+        await tooLarge(bring(vault, { secrets: { a: 'x', b } }), '/body/secrets/b');
       const fail = { secrets: { a: 'x', there: '[]', z: 'x' }, on_existing: 'fail' };
       await refused(bring(vault, fail), 409, 'SECRET_ALREADY_EXISTS');
       await refused(bring(vault, { ...fail, dry_run: true }), 409, 'SECRET_ALREADY_EXISTS');
@@ -397,7 +398,7 @@ onBothDatabases('import and export', (database) => {
       const { details } = await refused(take(vault, 'format=shell&prefix=ld/'), 422, 'VALIDATION_FAILED');
       assert.match(details.fields[0].reason, /ld\/preload would become LD_PRELOAD/);
       assert.deepEqual(details.permit, ['LD_PRELOAD'], 'for a program that asks somebody');
-      // Whoever writes a secret chooses its path, so an exact name says nothing about whom it is read by.
+      // Anyone who writes a secret chooses its path, so an exact name says nothing about whom it is read by.
       for (const format of ['shell', 'dotenv', 'docker']) {
         const exact = await refused(take(vault, `format=${format}&prefix=PROMPT`), 422, 'VALIDATION_FAILED');
         assert.match(exact.details.fields[0].reason, /PROMPT_COMMAND would become .* permit=PROMPT_COMMAND/);

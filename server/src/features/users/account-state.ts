@@ -1,9 +1,9 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
-import type { Basis } from '../../kernel/request/approval.ts';
+import type { Basis } from '../../kernel/endpoint/approval.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { isMarked } from './break-glass.ts';
 import { lockInvitation } from './invitation-store.ts';
+import type { UserParts } from './links.ts';
 import type { UserRow } from './store.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { UserRow } from './store.ts';
 export async function accountState(
   tx: Tx,
   { tenant_id, user_id, role, status, password_hash, ...row }: UserRow,
-  { secondFactorSince }: Pick<Ports, 'secondFactorSince'>,
+  { secondFactorSince }: Pick<UserParts, 'secondFactorSince'>,
 ): Promise<Basis> {
   const break_glass = isMarked(row) ? 1 : 0;
   const password = sha256(password_hash).toString('base64url');

@@ -13,10 +13,10 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 
-onBothDatabases('a break-glass owner', (database) => {
+onBothInSuite('a break-glass owner', (database) => {
   let service: Service;
 
   before(async () => {

@@ -1,4 +1,4 @@
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { hasBreakGlassOwner, type UserRow } from './store.ts';
 

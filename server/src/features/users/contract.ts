@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { RoleName } from '../../kernel/authz/roles.ts';
 import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   emailText,
@@ -17,9 +17,9 @@ import {
   pageQuery,
   timestampText,
   vaultName,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     user: 'users';
   }
@@ -78,6 +78,10 @@ export const Invitation = named(
   object({
     token: Type.String({ description: 'Returned once. The user sends it to POST /auth/accept-invite.' }),
     expires_at: timestampText,
+    mailed: Type.Boolean({
+      description:
+        'Whether it is mailed to the user. False if the tenant wants no mail, or there was too much: then hand the token over yourself.',
+    }),
   }),
 );
 export type Invitation = Static<typeof Invitation>;

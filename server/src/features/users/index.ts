@@ -1,10 +1,3 @@
-import type { Feature } from '../../kernel/platform/feature.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import type { Wiring } from '../../kernel/platform/wiring.ts';
-import { bindContract } from '../../kernel/request/binding.ts';
-import * as contract from './contract.ts';
-import { Users } from './service.ts';
-
 export { accountState } from './account-state.ts';
 export { isExemptFromSignOn, isMarked } from './break-glass.ts';
 export type { SecondFactorOfUser, VaultGrant } from './contract.ts';
@@ -16,7 +9,19 @@ export {
   type InvitationRow,
   lockInvitation,
 } from './invitation-store.ts';
-export { endAccount, insertNew, lockChangeable, newUser, settleInvitations } from './service.ts';
+export {
+  addToVaults,
+  hasSignOnIdentity,
+  isProvisioned,
+  lastSeenOf,
+  revokeTokensOf,
+  secondFactorSince,
+  secondFactorsOf,
+  signOnLinks,
+  takeOverSuspension,
+  userRemoved,
+} from './links.ts';
+export { endAccount, insertNew, lockChangeable, newProvidedUser, newUser, settleInvitations } from './service.ts';
 export {
   activeUsersAfter,
   countActiveAdmins,
@@ -36,29 +41,3 @@ export {
   type UserRow,
   updateUser,
 } from './store.ts';
-
-export function usersFeature(_: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs(
-    'revokeTokensOf',
-    'secondFactorSince',
-    'secondFactorsOf',
-    'takeOverSuspension',
-    'addToVaults',
-    'lastSeenOf',
-    'signOnLinks',
-    'hasSignOnIdentity',
-  );
-  const users = new Users(ports, wiring.removal('user'));
-  return {
-    name: 'users',
-    endpoints: bindContract(contract, {
-      createUser: (ctx, { body }) => users.create(ctx, body),
-      inviteUser: (ctx, { params }) => users.invite(ctx, params.user_id),
-      listUsers: (ctx, { query }) => users.list(ctx, query),
-      updateMe: (ctx, { body }) => users.rename(ctx, body.name),
-      readUser: (ctx, { params }) => users.read(ctx, params.user_id),
-      updateUser: (ctx, { params, body }) => users.update(ctx, params.user_id, body),
-      deleteUser: (ctx, { params }) => users.delete(ctx, params.user_id),
-    }),
-  };
-}

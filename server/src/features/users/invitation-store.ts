@@ -8,7 +8,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** Lets whoever holds its token choose the password of an account that has none yet. */
+/** Lets the holder of its token choose the password of an account that has none yet. */
 export interface InvitationRow {
   tenant_id: string;
   user_id: string;

@@ -1,12 +1,13 @@
+import { HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import { countMail, invitationNotice, noticesOf, queueMail } from '../mail/index.ts';
 import type { Invitation } from './contract.ts';
 import { type InvitationRow, lockInvitation } from './invitation-store.ts';
+import type { UserParts } from './links.ts';
 import type { UserRow } from './store.ts';
 
 export const INVITATION_TTL_MS = 72 * HOUR_MS;
@@ -30,8 +31,29 @@ export function issueInvitation(ctx: Context, userId: string): IssuedInvitation 
       created_at: ctx.now,
       expires_at,
     },
-    shown: { token, expires_at: timestamp(expires_at) },
+    shown: { token, expires_at: timestamp(expires_at), mailed: false },
   };
+}
+
+/** Mails an invitation in the transaction that stores it. */
+export interface InvitationMail {
+  readonly isSent: boolean;
+  queue(tx: Tx): Promise<void>;
+}
+
+/**
+ * Prepares the mail to the invited person, if the tenant wants it and it is not too much: anyone who invites chooses the address, so it may be anybody's.
+ * Call it before the transaction.
+ */
+export async function invitationMail(
+  { kernel, tenantId }: Context,
+  email: string,
+  token: string,
+): Promise<InvitationMail> {
+  const notices = await noticesOf(kernel, tenantId, 'invitations');
+  const mail = notices?.([invitationNotice(email, kernel.addresses.baseUrl, token)]) ?? [];
+  const isSent = mail.length > 0 && (await countMail(kernel, { tenantId, kind: 'invitation', to: email })) === null;
+  return { isSent, queue: async (tx) => (isSent ? queueMail(tx, ...mail) : undefined) };
 }
 
 /**
@@ -49,11 +71,11 @@ export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: Us
   );
 }
 
-/** Whoever holds an invitation gets in with it alone, past the second factor or the provider that otherwise lets this person in. */
+/** Anyone who holds an invitation gets in with it alone, past the second factor or the provider that otherwise lets this person in. */
 export async function refuseOtherWayIn(
   tx: Tx,
   { tenant_id, user_id, status }: UserRow,
-  { secondFactorsOf, hasSignOnIdentity }: Pick<Ports, 'secondFactorsOf' | 'hasSignOnIdentity'>,
+  { secondFactorsOf, hasSignOnIdentity }: Pick<UserParts, 'secondFactorsOf' | 'hasSignOnIdentity'>,
 ): Promise<void> {
   const back = status === 'invited' ? ', once PATCH /v1/users/{user_id} has set their status to active' : '';
   if ((await secondFactorsOf(tx, tenant_id, [user_id])).has(user_id)) {

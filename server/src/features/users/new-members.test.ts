@@ -15,12 +15,12 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { catchUp } from '../../../../test/support/rollups.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { catchUp } from '../rollups/index.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('people who are created as members of vaults', (database) => {
+onBothInSuite('people who are created as members of vaults', (database) => {
   let service: Service;
   let admin: Person;
 

@@ -16,12 +16,12 @@ import {
 } from '../../../../test/support/people.ts';
 import { statementsDuring } from '../../../../test/support/queries.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { TOKENS } from '../tokens/index.ts';
 
-onBothDatabases('what people have besides their password, and how they are called', (database) => {
+onBothInSuite('what people have besides their password, and how they are called', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });
@@ -125,11 +125,11 @@ onBothDatabases('what people have besides their password, and how they are calle
     };
     assert.deepEqual(await codes(token), [], 'it is the only way in');
     const session = await openSession(service, id);
+    const body = { name: 'first token of the owner' };
+    await ok(service.call('POST', '/auth/tokens', { token: session, body }), 201);
     await enrolPasskey(service, session);
     assert.deepEqual(await codes(session), ['first_token'], 'a passkey is another');
     const { credential: first } = await ok(service.call('GET', '/auth/me', { token }));
-    const body = { name: 'first token of the owner' };
-    await ok(service.call('POST', '/auth/tokens', { token: session, body }), 201);
     const admin = await addPerson(service, { tenant, role: 'admin' });
     assert.deepEqual(await codes(await logIn(service, admin)), ['two_admins'], 'others cannot revoke it');
     await ok(service.call('DELETE', `/auth/tokens/${first.id}`, { token: session }));
@@ -139,10 +139,10 @@ onBothDatabases('what people have besides their password, and how they are calle
   test('a first token of an earlier release is one too, whatever its name; one that was asked for is not', async () => {
     const { id: tenantId, owner } = await addTenant(service);
     const session = await openSession(service, owner.id);
-    await enrolPasskey(service, session);
-    const { credential: first } = await ok(service.call('GET', '/auth/me', { token: owner.token }));
     const body = { name: 'first token of the owner' };
     const own = await ok(service.call('POST', '/auth/tokens', { token: session, body }), 201);
+    await enrolPasskey(service, session);
+    const { credential: first } = await ok(service.call('GET', '/auth/me', { token: owner.token }));
     await recorded(service.app.kernel, tenantId, async (tx) => {
       for (const token_id of [first.id, own.id]) {
         const change = { handed_out: null, ...(token_id === first.id && { name: 'renamed' }) };

@@ -1,61 +1,31 @@
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm, newId } from '../../kernel/base/ids.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
-import { requireRoom } from '../../kernel/limits/quotas.ts';
-import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, newId } from '../../kernel/platform/ids.ts';
-import type { Ports, Removal } from '../../kernel/platform/wiring.ts';
-import type { Difference, Proposal } from '../../kernel/request/approval.ts';
+import type { Difference } from '../../kernel/endpoint/approval.ts';
+import type { Body, Output, Query } from '../../kernel/endpoint/declaration.ts';
+import type { Announcer } from '../../kernel/feature/links.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Output, Query } from '../../kernel/request/declaration.ts';
+import { requireRoom } from '../../kernel/request/quotas.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { invitationNotice, noticesOf, queueMail } from '../mail/index.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { accountState } from './account-state.ts';
 import { isMarked, protectedOwner, refuseUnlessUsable } from './break-glass.ts';
 import type * as contract from './contract.ts';
 import { type Invitation, readUser, type SecondFactorOfUser, type User, type VaultGrant } from './contract.ts';
-import { issueInvitation, refuseOtherWayIn, requireInviter } from './invitation.ts';
+import { takesAway } from './eviction.ts';
+import { invitationMail, issueInvitation, refuseOtherWayIn, requireInviter } from './invitation.ts';
 import { deleteInvitation, deleteInvitationsBy, putInvitation } from './invitation-store.ts';
+import type { UserParts, userRemoved } from './links.ts';
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** Revokes all of a user's tokens and sessions; returns counts for the audit log. */
-    revokeTokensOf(tx: Tx, tenantId: string, userId: string, now: number): Promise<Record<string, number>>;
-    /** The time from which their second factor is trusted; null without one. */
-    secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
-    /** The providers of the tenant at which the user has an identity. */
-    signOnLinks(db: Reader, tenantId: string, userId: string): Promise<readonly SignOnProvider[]>;
-    /** From now on an admin, and not their identity provider, has disabled the user. */
-    takeOverSuspension(tx: Tx, tenantId: string, userId: string): Promise<void>;
-    /** Makes a user who is being created a member of vaults; resolves to what has to be approved, or null. */
-    addToVaults(ctx: Context, tx: Tx, user: UserRow, grants: readonly VaultGrant[]): Promise<Proposal | null>;
-    /** When each of these users was last seen, as far as it is known. */
-    lastSeenOf(db: Reader, tenantId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-    /** The second factors of each of these users, oldest first; who has none is not in it. */
-    secondFactorsOf(
-      db: Reader,
-      tenantId: string,
-      userIds: readonly string[],
-    ): Promise<ReadonlyMap<string, SecondFactorOfUser[]>>;
-  }
-  interface Removals {
-    user(tx: Tx, tenantId: string, userId: string): Promise<void>;
-  }
-}
-
-export interface SignOnProvider {
-  name: string;
-  isEnabled: boolean;
-}
-
 export type UserPorts = Pick<
-  Ports,
+  UserParts,
   | 'revokeTokensOf'
   | 'secondFactorSince'
   | 'secondFactorsOf'
@@ -64,6 +34,7 @@ export type UserPorts = Pick<
   | 'lastSeenOf'
   | 'signOnLinks'
   | 'hasSignOnIdentity'
+  | 'isProvisioned'
 >;
 
 const USERS: Items<UserRow> = {
@@ -73,9 +44,9 @@ const USERS: Items<UserRow> = {
 
 export class Users {
   readonly #ports: UserPorts;
-  readonly #removed: Removal<'user'>;
+  readonly #removed: Announcer<typeof userRemoved>;
 
-  constructor(ports: UserPorts, removed: Removal<'user'>) {
+  constructor(ports: UserPorts, removed: Announcer<typeof userRemoved>) {
     this.#ports = ports;
     this.#removed = removed;
   }
@@ -98,7 +69,7 @@ export class Users {
     const facts = { email: body.email, name: body.name ?? '', role, password_hash };
     const row = { ...newUser(ctx.tenantId, facts, ctx.now), ...(isInvited && INVITED) };
     const invitation = isInvited ? issueInvitation(ctx, row.user_id) : null;
-    const notices = isInvited ? await noticesOf(ctx.kernel, ctx.tenantId, 'invitations') : null;
+    const mail = invitation === null ? null : await invitationMail(ctx, row.email, invitation.shown.token);
     ctx.record.describe({
       email: row.email,
       role,
@@ -111,21 +82,25 @@ export class Users {
       await insertNew(tx, row);
       if (invitation !== null) {
         await putInvitation(tx, invitation.row);
-        await queueInvitation(ctx, tx, notices, row.email, invitation.shown.token);
+        await mail?.queue(tx);
       }
       // Admins see warnings that depend on their number, and these are cached by epoch.
       if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       const memberships = await this.#ports.addToVaults(ctx, tx, row, grants);
       if (role !== 'member' || memberships !== null) await ctx.needsApproval(tx, memberships ?? {});
       ctx.record.describe({ user: row.user_id });
-      return { ...toWire(row, null, []), ...(invitation !== null && { invitation: invitation.shown }) };
+      return {
+        ...toWire(row, null, []),
+        ...(invitation !== null && { invitation: { ...invitation.shown, mailed: mail?.isSent === true } }),
+      };
     });
   }
 
   async invite(ctx: Context, userId: string): Promise<Invitation> {
     ctx.access.requireUnrestricted();
     const { row, shown } = issueInvitation(ctx, userId);
-    const notices = await noticesOf(ctx.kernel, ctx.tenantId, 'invitations');
+    const known = await store.findUser(ctx.database.read, ctx.tenantId, userId);
+    const mail = known && (await invitationMail(ctx, known.email, shown.token));
     return ctx.change(async (tx) => {
       const user = await lockChangeable(ctx, tx, userId);
       ctx.record.describe({ email: user.email, role: user.role });
@@ -137,17 +112,19 @@ export class Users {
         );
       }
       await refuseOtherWayIn(tx, user, this.#ports);
-      // The user may have been granted rights since, and whoever holds the token can act as them.
+      // The user may have been granted rights since, and anyone who holds the token can act as them.
       await ctx.access.requireProofToGrant(EVERY_VAULT);
       await requireInviter(ctx, tx, user);
       await putInvitation(tx, row);
-      await queueInvitation(ctx, tx, notices, user.email, shown.token);
+      // An address that changed meanwhile gets no mail.
+      const isMailed = mail?.isSent === true && user.email === known?.email;
+      if (isMailed) await mail.queue(tx);
       if (user.status !== 'invited') {
         await store.updateUser(tx, ctx.tenantId, userId, INVITED);
         ctx.record.describe(await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now));
         await raiseEpoch(tx, ctx.tenantId);
       }
-      return shown;
+      return { ...shown, mailed: isMailed };
     });
   }
 
@@ -191,7 +168,7 @@ export class Users {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
-      // Whoever sets a user's password can act as them.
+      // Anyone who sets a user's password can act as them.
       const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
       if (isGiven) await ctx.access.requireProofToGrant(EVERY_VAULT);
       const { password: _, break_glass, ...plain } = body;
@@ -217,7 +194,8 @@ export class Users {
       const ended = isCutOff ? await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
       if (changesRights(row, changed)) {
-        await ctx.needsApproval(tx, { basis, differences: between(row, changed) });
+        const onlyTakes = await takesAway(ctx, tx, row, changed, this.#ports);
+        await ctx.needsApproval(tx, { basis, differences: between(row, changed), ...onlyTakes });
       }
       ctx.record.describe(ended);
       return this.#shownOne(tx, changed);
@@ -262,7 +240,8 @@ export class Users {
         const differences = [
           { what: `account ${row.email}`, before: { role: row.role, status: row.status }, after: null },
         ];
-        await ctx.needsApproval(tx, { basis: { role: row.role }, differences });
+        const onlyTakes = await takesAway(ctx, tx, row, null, this.#ports);
+        await ctx.needsApproval(tx, { basis: { role: row.role }, differences, ...onlyTakes });
       }
       ctx.record.describe(ended);
       return DELETED;
@@ -275,8 +254,8 @@ export async function endAccount(
   tx: Tx,
   { tenant_id, user_id }: UserRow,
   now: number,
-  { revokeTokensOf }: Pick<Ports, 'revokeTokensOf'>,
-  removed: Removal<'user'>,
+  { revokeTokensOf }: Pick<UserParts, 'revokeTokensOf'>,
+  removed: Announcer<typeof userRemoved>,
 ): Promise<Record<string, number>> {
   const ended = await revokeTokensOf(tx, tenant_id, user_id, now);
   await removed(tx, tenant_id, user_id);
@@ -285,18 +264,6 @@ export async function endAccount(
   await store.deleteUser(tx, tenant_id, user_id);
   await raiseEpoch(tx, tenant_id);
   return ended;
-}
-
-/** Mails the token to whom it is for, where the tenant wants that. */
-async function queueInvitation(
-  { kernel }: Context,
-  tx: Tx,
-  notices: Awaited<ReturnType<typeof noticesOf>>,
-  email: string,
-  token: string,
-): Promise<void> {
-  if (notices === null) return;
-  await queueMail(tx, ...notices([invitationNotice(email, kernel.addresses.baseUrl, token)]));
 }
 
 /** A user added without a password can log in only after an invitation. */
@@ -334,7 +301,7 @@ export async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, a
   if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, tenant_id, user_id);
 }
 
-/** A role grants rights, and so does being break-glass; whoever sets an account's password gets them. Disabling another admin removes a possible approver. */
+/** A role grants rights, and so does being break-glass; anyone who sets an account's password gets them. Disabling another admin removes a possible approver. */
 function changesRights(before: UserRow, after: UserRow): boolean {
   if (before.role !== after.role || isMarked(before) !== isMarked(after)) return true;
   if (before.password_hash !== after.password_hash && before.role !== 'member') return true;
@@ -369,7 +336,13 @@ export function newUser(
     session_generation: null,
     pat_generation: null,
     break_glass: null,
+    made_by_provider: null,
   };
+}
+
+/** The account of somebody whom an identity provider vouches for. */
+export function newProvidedUser(...given: Parameters<typeof newUser>): UserRow {
+  return { ...newUser(...given), made_by_provider: 1 };
 }
 
 export async function insertNew(tx: Tx, row: UserRow): Promise<void> {

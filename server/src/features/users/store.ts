@@ -1,10 +1,10 @@
 import { ADMIN_ROLES, type Role } from '../../kernel/authz/roles.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import { canonicalEmail } from '../../kernel/request/wire.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
+import { canonicalEmail } from '../../kernel/wire/wire.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -30,12 +30,14 @@ export interface UserRow {
   pat_generation: number | null;
   /** 1 for an owner who gets in without the identity provider; null or 0 for everybody else. */
   break_glass: number | null;
+  /** 1 if an identity provider made the account, by a sign-in or by SCIM; null for every other, and in older rows. */
+  made_by_provider: number | null;
 }
 
 export const USERS = new AuthenticatedTable<'users', UserRow>('users', {
   key: ['user_id'],
   covered: ['email', 'name', 'role', 'status', 'password_hash', 'created_at'],
-  appended: ['session_generation', 'pat_generation', 'break_glass'],
+  appended: ['session_generation', 'pat_generation', 'break_glass', 'made_by_provider'],
 });
 
 export async function insertUser(tx: Tx, row: UserRow): Promise<void> {

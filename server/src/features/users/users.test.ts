@@ -68,6 +68,19 @@ onBothDatabases('users', (database) => {
     await ok(create({ email: 'taken@example.com' }, foreign.owner.token), 201);
   });
 
+  test('an address with letters beyond ASCII signs in, in whatever case, and one that looks like another is refused', async () => {
+    const local = uniqueName('jörg');
+    const password = 'a password of some length';
+    const { email, id } = await ok(create({ email: `${local}@example.com`, password }), 201);
+    assert.equal(email, `${local}@example.com`);
+    const login = { email: `${local.toUpperCase()}@EXAMPLE.com`, password };
+    const { token } = await ok(service.call('POST', '/auth/login', { token: null, body: login }));
+    assert.equal((await ok(service.call('GET', '/auth/me', { token }))).user.id, id);
+    await refused(create({ email: `${local.toUpperCase()}@example.com` }), 409, 'ALREADY_EXISTS');
+    await invalid(create({ email: `${local.replace('j', '\u0458')}@example.com` }), '/body/email');
+    await invalid(create({ email: `${local.normalize('NFD')}@example.com` }), '/body/email');
+  });
+
   test('twenty at once with one address make one user', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create({ email: 'race@example.com' })));
     const statuses = answers.map(({ status }) => status).sort();

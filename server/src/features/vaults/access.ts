@@ -1,6 +1,6 @@
+import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
-import type { ResourceAttributes } from '../../kernel/request/call.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import * as store from './store.ts';

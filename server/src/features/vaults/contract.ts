@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema, environmentText } from '../../kernel/authz/environment.ts';
 import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -14,7 +14,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 import {
   AuditChange,
   description,
@@ -29,7 +29,7 @@ import {
   vaultParam,
 } from './schemas.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     vault: 'vaults';
   }

@@ -1,4 +1,4 @@
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { joinedBy, membersOfGroups } from '../groups/index.ts';
 import * as store from './store.ts';

@@ -1,25 +1,25 @@
 import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { VAULT_ROLES, type VaultRole } from '../../kernel/authz/vault-roles.ts';
-import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
-import type { Difference, Proposal } from '../../kernel/request/approval.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import type { Difference, Proposal } from '../../kernel/endpoint/approval.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
 import { accountState, findUserByIdOrEmail, lockUser, type VaultGrant } from '../users/index.ts';
 import { authorizedVault, isLive, vaultAttributes, vaultNotFound } from './access.ts';
 import type * as contract from './contract.ts';
 import { addMember, type Member } from './contract.ts';
+import type { VaultParts } from './links.ts';
 import { lockedVault } from './service.ts';
 import * as store from './store.ts';
 
-type MemberPorts = Pick<Ports, 'secondFactorSince'>;
+type MemberPorts = Pick<VaultParts, 'secondFactorSince'>;
 
 const KIND_FORM = /^(?:user|group)$/;
 const ID_FORM = /^(?:user|group)_[0-9a-z]{26}$/;
@@ -187,7 +187,7 @@ async function roleOf(
   return { basis: { ...basis, members, last_added_at }, differences: [changed, who] };
 }
 
-/** The deletion is decided by those who were managers when it was requested. */
+/** The deletion is decided by users who were managers when it was requested. */
 function wouldDecide(): CofferError {
   return new CofferError(
     'IN_USE',

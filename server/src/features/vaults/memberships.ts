@@ -1,11 +1,12 @@
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { notFound } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { notFound } from '../../kernel/base/errors.ts';
+import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Query } from '../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor, pageOf } from '../../kernel/storage/cursor.ts';
+import { decodeCursor, pageOf } from '../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { groupNames, groupsOfUser } from '../groups/index.ts';
 import { findUser } from '../users/index.ts';
 import { isLive, vaultAttributes } from './access.ts';
@@ -26,12 +27,13 @@ export async function listVaultsOfUser(ctx: Context, userId: string, query: Quer
   const principals = [{ kind: 'user' as const, id: userId }, ...groupIds.map((id) => ({ kind: 'group' as const, id }))];
   const memberships = await membershipsOf(db, tenantId, principals);
   const vaults = await vaultsByName(db, tenantId, [...new Set(memberships.map(({ vault }) => vault))]);
-  const visible = memberships
-    .flatMap((membership) => {
-      const row = vaults.get(membership.vault);
-      return isLive(row) ? [{ ...membership, row, key: [membership.vault, membership.principal_id] }] : [];
-    })
-    .filter(({ vault, row }) => ctx.access.may(listMembers.permission, vaultResource(vault), vaultAttributes(row)))
+  const live = memberships.flatMap((membership) => {
+    const row = vaults.get(membership.vault);
+    return isLive(row) ? [{ ...membership, row, key: [membership.vault, membership.principal_id] }] : [];
+  });
+  const isShown = ({ vault, row }: (typeof live)[number]) =>
+    ctx.access.may(listMembers.permission, vaultResource(vault), vaultAttributes(row));
+  const visible = (await filterInSlices(tenantId, live, isShown))
     .sort((a, b) => compared(a.key, b.key))
     .filter(({ key }) => after.length === 0 || compared(key, after) > 0);
   const page = pageOf(visible, query.limit ?? LIST_LIMIT_DEFAULT, ({ key }) => key);

@@ -1,9 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
 import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
-import { named } from '../../kernel/request/named-schemas.ts';
+import { named } from '../../kernel/wire/named-schemas.ts';
+import { explainedPattern } from '../../kernel/wire/pattern-reasons.ts';
 import {
   freeText,
+  IN_A_LINE,
   id,
   lineOfText,
   nullable,
@@ -11,7 +13,7 @@ import {
   oneOf,
   timestampText,
   vaultName,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 export const VAULT_STATUSES = ['active', 'pending_deletion', 'deleted'] as const;
 const KEY_SOURCES = ['service_managed', 'customer_managed'] as const;
@@ -21,7 +23,14 @@ const TAG_LENGTH_MAX = 128;
 export const SECRET_IDS_MAX = 1000;
 
 export const tagText = lineOfText({ minLength: 1, maxLength: TAG_LENGTH_MAX }, 'A tag.');
-export const Tags = Type.Array(tagText, {
+/** A list of tags in a query or a file is separated by commas. */
+const newTag = Type.String({
+  minLength: 1,
+  maxLength: TAG_LENGTH_MAX,
+  pattern: explainedPattern(`^${IN_A_LINE.replace(/]$/, ',]')}*$`, 'must be one line without a comma'),
+  description: 'A tag, without a comma.',
+});
+export const Tags = Type.Array(newTag, {
   maxItems: TAGS_MAX,
   uniqueItems: true,
   description: 'Tags for filtering lists.',
@@ -107,6 +116,13 @@ export const Vault = named(
     encryption: Encryption,
     audit: AuditSettings,
     approval_id: nullable(id('approval')),
+    secret_ids: Type.Array(id('sec'), {
+      description: 'Ids of its secrets that you may list, except those in `fortress_secret_ids`.',
+    }),
+    fortress_secret_ids: Type.Array(id('sec'), { description: 'Ids of its fortress secrets that you may list.' }),
+    secret_ids_truncated: Type.Boolean({
+      description: `True if there are more than ${SECRET_IDS_MAX} of either kind.`,
+    }),
   }),
 );
 export type Vault = Static<typeof Vault>;
@@ -119,15 +135,10 @@ const VaultPolicy = named(
 
 export const VaultDetail = named(
   'VaultDetail',
-  'A vault with its secret ids and the policies that apply to it.',
+  'A vault with your role in it and the policies that apply to it.',
   object({
     ...Vault.properties,
     ...ownRole,
-    secret_ids: Type.Array(id('sec'), { description: 'Ids of its secrets, except those in `fortress_secret_ids`.' }),
-    fortress_secret_ids: Type.Array(id('sec'), { description: 'Ids of its fortress secrets.' }),
-    secret_ids_truncated: Type.Boolean({
-      description: `True if there are more than ${SECRET_IDS_MAX} of either kind.`,
-    }),
     policies: Type.Array(VaultPolicy, {
       description: 'Attached policies that apply to the vault or its secrets.',
     }),

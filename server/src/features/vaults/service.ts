@@ -2,23 +2,24 @@ import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/e
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { vaultRoleIn } from '../../kernel/authz/vault-roles.ts';
-import { requireRoom } from '../../kernel/limits/quotas.ts';
-import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
-import { isId, newId } from '../../kernel/platform/ids.ts';
-import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
+import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import { isId, newId } from '../../kernel/base/ids.ts';
+import { isReservedName } from '../../kernel/base/reserved-names.ts';
+import type { Difference } from '../../kernel/endpoint/approval.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { requirePlan } from '../../kernel/request/admission.ts';
-import type { Difference } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/request/wire.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { requireRoom } from '../../kernel/request/quotas.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire/wire.ts';
 import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Vault } from './contract.ts';
+import type { VaultParts } from './links.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
@@ -27,19 +28,10 @@ const LIST_CHUNK = 1000;
 /** A caller who may see more single vaults than this has each vault checked one by one, to bound the size of the query. */
 const NAME_RANGES_MAX = 100;
 
-declare module '../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** The secrets in a vault that the caller may see, at most `SECRET_IDS_MAX` of each kind. */
-    secretIdsInVault(
-      ctx: Context,
-      vault: store.VaultRow,
-    ): Promise<{ secret_ids: string[]; fortress_secret_ids: string[]; secret_ids_truncated: boolean }>;
-    /** Names of attached policies that affect this vault or its secrets. */
-    policiesTouchingVault(db: Reader, tenantId: string, vault: string): Promise<string[]>;
-  }
-}
+export type SecretIds = Pick<Vault, 'secret_ids' | 'fortress_secret_ids' | 'secret_ids_truncated'>;
+const NO_SECRETS: SecretIds = { secret_ids: [], fortress_secret_ids: [], secret_ids_truncated: false };
 
-export type VaultPorts = Pick<Ports, 'secretIdsInVault' | 'policiesTouchingVault'>;
+export type VaultPorts = Pick<VaultParts, 'secretIdsInVault' | 'policiesTouchingVault'>;
 
 /** The default is the environment that least depends on. */
 const ENVIRONMENT_DEFAULT: EnvironmentName = 'development';
@@ -103,7 +95,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     // A vault that logs less, or purges entries sooner, needs a second person also at creation.
     if (row.log_reads === 0 || row.audit_retention_days !== null) await ctx.needsApproval(tx);
     ctx.record.describe({ vault: row.vault_id });
-    return toWire(row);
+    return toWire(row, NO_SECRETS);
   });
 }
 
@@ -158,7 +150,10 @@ async function visibleOneByOne(
   limit: number,
 ): Promise<Visible> {
   const visible: Visible = { shown: [], total: 0 };
+  const slice = TimeSlice.of(ctx.tenantId);
   for await (const row of everyVault(ctx)) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     if (!isWanted(row, query) || !ctx.access.may('vaults:list', vaultResource(row.name), vaultAttributes(row)))
       continue;
     visible.total++;
@@ -190,14 +185,26 @@ export async function read(ctx: Context, name: string, ports: VaultPorts) {
   const row = await authorizedVault(ctx, db, name);
   const policies = await ports.policiesTouchingVault(db, ctx.tenantId, name);
   return {
-    ...toWire(row),
+    ...toWire(row, await ports.secretIdsInVault(ctx, row)),
     your_role: vaultRoleIn(ctx.principal.policies, row.name),
-    ...(await ports.secretIdsInVault(ctx, row)),
     policies: policies.map((policy) => ({ name: policy })),
   };
 }
 
-export async function update(ctx: Context, name: string, body: Body<typeof contract.updateVault>): Promise<Vault> {
+type SecretPorts = Pick<VaultParts, 'secretIdsInVault'>;
+
+/** What the answer to a change lists of the vault. It is read before the transaction, which should hold the row of the vault briefly. */
+async function secretsBefore(ctx: Context, name: string, ports: SecretPorts): Promise<SecretIds> {
+  return ports.secretIdsInVault(ctx, await authorizedVault(ctx, ctx.database.read, name));
+}
+
+export async function update(
+  ctx: Context,
+  name: string,
+  body: Body<typeof contract.updateVault>,
+  ports: SecretPorts,
+): Promise<Vault> {
+  const secrets = await secretsBefore(ctx, name, ports);
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
     ctx.record.describe(whatChanged(row, { changed: Object.keys(body) }));
@@ -227,10 +234,10 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
-    // Whoever reads secrets must not decide alone that the log omits those reads or purges entries sooner.
+    // Anyone who reads secrets must not decide alone that the log omits those reads or purges entries sooner.
     const isLess = changed.log_reads < row.log_reads || keptDays(changed) < keptDays(row);
     if (isLess) await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences: between(row, changed) });
-    return toWire(changed);
+    return toWire(changed, secrets);
   });
 }
 
@@ -257,7 +264,8 @@ function keptDays({ audit_retention_days }: store.VaultRow): number {
 }
 
 /** A soft delete: everything stays and can be restored until the purge. */
-export async function remove(ctx: Context, name: string): Promise<Vault & Deleted> {
+export async function remove(ctx: Context, name: string, ports: SecretPorts): Promise<Vault & Deleted> {
+  const secrets = await secretsBefore(ctx, name, ports);
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
     const purge_at = ctx.now + ctx.kernel.config.vaultRetentionDays * DAY_MS;
@@ -276,12 +284,16 @@ export async function remove(ctx: Context, name: string): Promise<Vault & Delete
       await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences });
     }
     await raiseEpoch(tx, ctx.tenantId);
-    return { ...toWire({ ...row, ...change }), ...DELETED };
+    return { ...toWire({ ...row, ...change }, secrets), ...DELETED };
   });
 }
 
-export async function restore(ctx: Context, name: string): Promise<Vault> {
+export async function restore(ctx: Context, name: string, ports: SecretPorts): Promise<Vault> {
   ctx.access.refuseIfNeverAllowed(vaultResource(name));
+  const deleted = await store.findVault(ctx.database.read, ctx.tenantId, name);
+  ctx.access.authorize(vaultResource(name), vaultAttributes(deleted));
+  if (deleted === undefined) throw vaultNotFound();
+  const secrets = await ports.secretIdsInVault(ctx, deleted);
   return ctx.change(async (tx) => {
     const row = await store.lockVault(tx, ctx.tenantId, name);
     ctx.access.authorize(vaultResource(name), vaultAttributes(row));
@@ -294,7 +306,7 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
     await requireRoomForSecrets(ctx, tx, row.secrets_count);
     // The vaults a machine can access may have been cached while this one was deleted.
     await raiseEpoch(tx, ctx.tenantId);
-    return toWire({ ...row, ...change });
+    return toWire({ ...row, ...change }, secrets);
   });
 }
 
@@ -331,11 +343,12 @@ function summaryOf(row: store.VaultRow) {
   };
 }
 
-function toWire(row: store.VaultRow): Vault {
+function toWire(row: store.VaultRow, secrets: SecretIds): Vault {
   return {
     ...summaryOf(row),
     encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: row.rotation_days },
     audit: { log_reads: row.log_reads === 1, retention_days: row.audit_retention_days },
     approval_id: row.approval_id,
+    ...secrets,
   };
 }

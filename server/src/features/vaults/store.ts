@@ -3,11 +3,11 @@ import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import { membersOfGroups } from '../groups/index.ts';
 
 declare module '../../kernel/storage/tables.ts' {

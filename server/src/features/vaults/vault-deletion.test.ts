@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { runJobs } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 
 onBothDatabases('deleting a production vault', (database) => {
   let service: Service;
@@ -124,6 +124,31 @@ onBothDatabases('deleting a production vault', (database) => {
     service.clock.advance(1);
     const again = await ask(name);
     for (const person of [added, joined, raised]) await ok(as(person.token, 'GET', `/approvals/${again}`));
+  });
+
+  test('an admin who is no member waits while a manager besides the requester is left', async () => {
+    const name = await newVault();
+    const id = await ask(name);
+    const { message } = await refused(decide(admin.token, id, 'approve'), 403, 'INSUFFICIENT_PRIVILEGE');
+    assert.match(message, /^A manager of the vault must approve this first/);
+    const { status, levels } = await ok(as(admin.token, 'GET', `/approvals/${id}`));
+    const [first] = levels;
+    assert.deepEqual([status, first.level, first.decided_by], ['pending', 'vault_manager', null]);
+    await ok(decide(manager.token, id, 'approve'));
+    assert.equal((await ok(decide(admin.token, id, 'approve'))).status, 'completed');
+  });
+
+  test('an admin who is no member takes the level of the managers where the only one is the requester', async () => {
+    const third = await addPerson(service, { tenant, role: 'admin' });
+    // Its creator is its manager.
+    const name = uniqueName('live');
+    await ok(as(tenant.owner.token, 'POST', '/v1/vaults', { name, environment: 'production' }), 201);
+    const id = await ask(name);
+    const half = await ok(decide(admin.token, id, 'approve'));
+    assert.deepEqual([half.status, half.levels[0].decided_by.id], ['pending', admin.id]);
+    await refused(decide(tenant.owner.token, id, 'approve'), 403, 'INSUFFICIENT_PRIVILEGE');
+    const whole = await ok(decide(third.token, id, 'approve'));
+    assert.deepEqual([whole.status, whole.levels[1].decided_by.id], ['completed', third.id]);
   });
 
   test('rejected or expired, the vault is as it was', async () => {

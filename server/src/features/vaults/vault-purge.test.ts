@@ -14,7 +14,7 @@ import {
   runPurges,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 
 onBothDatabases('vaults deleted and destroyed', (database) => {
   let service: Service;

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
-import { Deleted, idParam, nextCursor, nullable, object, pageQuery } from '../../kernel/request/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
+import { Deleted, idParam, nextCursor, nullable, object, pageQuery } from '../../kernel/wire/wire.ts';
 import {
   Delivery,
   enabled,

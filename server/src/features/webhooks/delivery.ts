@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { type HttpClient, OutgoingFailure } from '../../kernel/outbound/http-client.ts';
-import { SECOND_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
-import { perKernel } from '../../kernel/platform/wiring.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import type { WebhookKernel } from './links.ts';
 import { messageBody, type WebhookEvent } from './message-format.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { signingSecrets, unsealSecrets } from './secrets.ts';
@@ -19,7 +20,7 @@ const PER_TENANT = 32;
 /** Of these for all webhooks whose last attempt on this node was slow. Each of them has one until an attempt is quick again. */
 const SLOW_AT_ONCE = AT_ONCE / 4;
 const SLOW_MS = 5 * SECOND_MS;
-/** Slow webhooks that a node knows; it forgets the one that was slow first. */
+/** Slow webhooks that a node knows; it evicts the one that was slow first. */
 const SLOW_MAX = 1000;
 /** The group of slow webhooks. No webhook or tenant has this id. */
 const SLOW = 'slow';
@@ -40,7 +41,7 @@ export interface Attempt {
 
 /** Sends one message once. */
 export async function attempt(
-  { kernel, http }: { kernel: Kernel; http: HttpClient },
+  { kernel, http }: { kernel: Pick<Kernel, 'clock' | 'keyring'>; http: HttpClient },
   webhook: store.WebhookRow,
   deliveryId: string,
   message: WebhookEvent,
@@ -77,17 +78,19 @@ export async function attempt(
   }
 }
 
-const countedAttempts = perKernel(({ metrics }) =>
-  metrics.counter(
+function attemptsIn(metrics: Metrics) {
+  return metrics.counter(
     'cv_webhook_attempts_total',
     'Attempts to deliver an event to a webhook on this node: delivered, to be retried, or failed for good.',
     ['outcome'],
-  ),
-);
+  );
+}
 
 /** Works off the deliveries that wait, on any node. */
-export function deliveryWorker(kernel: Kernel, http: HttpClient): DueWorker<store.DeliveryRow> {
-  const { database, clock, log } = kernel;
+export function deliveryWorker(kernel: WebhookKernel, http: HttpClient): DueWorker<store.DeliveryRow> {
+  const { database, clock, log, activity } = kernel;
+  // The metric exists from the start, so that an alert can be built on it before the first delivery.
+  attemptsIn(kernel.metrics);
   const slow = new Set<string>();
   return new DueWorker<store.DeliveryRow>(
     {
@@ -118,7 +121,7 @@ export function deliveryWorker(kernel: Kernel, http: HttpClient): DueWorker<stor
         await storeOutcome(kernel, webhook, row, made);
       },
     },
-    { atOnce: AT_ONCE, log },
+    { atOnce: AT_ONCE, log, activity },
   );
 }
 
@@ -130,7 +133,7 @@ function noteSpeed(slow: Set<string>, webhookId: string, { durationMs }: Attempt
 }
 
 async function storeOutcome(
-  kernel: Kernel,
+  kernel: WebhookKernel,
   webhook: store.WebhookRow,
   row: store.DeliveryRow,
   made: Attempt,
@@ -139,7 +142,7 @@ async function storeOutcome(
   const attemptsMade = row.attempts + 1;
   const facts = { now, retryAfterMs: made.retryAfterMs, random: randomInt(2 ** 32) / 2 ** 32 };
   const next = made.isDelivered || made.status === GONE ? null : nextAttemptAt(attemptsMade, facts);
-  countedAttempts(kernel).inc({ outcome: made.isDelivered ? 'delivered' : next === null ? 'failed' : 'retry' });
+  attemptsIn(kernel.metrics).inc({ outcome: made.isDelivered ? 'delivered' : next === null ? 'failed' : 'retry' });
   const headKey = await kernel.audit.headKey(row.tenant_id);
   await kernel.database.forTenant(row.tenant_id).transaction(async (tx) => {
     const isOurs = await store.updateTaken(tx, row, {

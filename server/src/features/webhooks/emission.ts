@@ -1,5 +1,5 @@
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { newId } from '../../kernel/platform/ids.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { newId } from '../../kernel/base/ids.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { WebhookEvent } from './message-format.ts';
 import { EVENTS, type EventName, isAtLeast, type Severity } from './schemas.ts';

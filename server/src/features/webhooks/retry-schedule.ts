@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 /** The wait before each further attempt. After the last one the delivery has failed. */
 const WAITS_MS = [

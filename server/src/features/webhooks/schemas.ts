@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { described, named } from '../../kernel/request/named-schemas.ts';
-import { id, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/platform/ids.ts' {
+declare module '../../kernel/base/ids.ts' {
   interface IdPrefixes {
     webhook: 'webhooks';
     delivery: 'webhooks';
@@ -17,6 +17,10 @@ export const EVENTS = {
   'secret.expiring': ['secret', 'The certificate in a secret expires soon.'],
   'approval.requested': ['approval', 'A change waits for approval.'],
   'approval.decided': ['approval', 'A change was approved or rejected.'],
+  'break_glass.used': [
+    'break_glass',
+    'An operator or an owner acted without the approval that others need, or a break-glass owner signed in.',
+  ],
   'certificate.expiring': ['certificate', 'A certificate expires soon.'],
   'exporter.failing': ['exporter', 'An exporter of the audit log fails again and again.'],
   'endpoint.drift': ['endpoint', 'A host differs from what was recorded of it.'],

@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../kernel/platform/clock.ts';
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { HOUR_MS } from '../../kernel/base/clock.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { WebhookKey, WebhookRow } from './store.ts';
 
 const PURPOSE = 'webhook';
@@ -13,11 +13,15 @@ export interface WebhookSecrets {
   routing_key?: string;
 }
 
-export async function sealSecrets(kernel: Kernel, key: WebhookKey, secrets: WebhookSecrets): Promise<Buffer> {
+export async function sealSecrets(
+  kernel: Pick<Kernel, 'keyring'>,
+  key: WebhookKey,
+  secrets: WebhookSecrets,
+): Promise<Buffer> {
   return kernel.keyring.seal(PURPOSE, sealedFor(key), Buffer.from(JSON.stringify(secrets), 'utf8'));
 }
 
-export async function unsealSecrets(kernel: Kernel, row: WebhookRow): Promise<WebhookSecrets> {
+export async function unsealSecrets(kernel: Pick<Kernel, 'keyring'>, row: WebhookRow): Promise<WebhookSecrets> {
   const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_secrets);
   return JSON.parse(bytes.toString('utf8')) as WebhookSecrets;
 }

@@ -1,14 +1,15 @@
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/base/errors.ts';
+import { idForm, newId } from '../../kernel/base/ids.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { refuseForbidden } from '../../kernel/outbound/configured-url.ts';
 import { type HttpClient, parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
-import { idForm, newId } from '../../kernel/platform/ids.ts';
 import { requirePlan } from '../../kernel/request/admission.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type * as contract from './contract.ts';
 import { readWebhook } from './contract.ts';
 import { attempt } from './delivery.ts';
@@ -24,6 +25,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createWebh
   ctx.access.requireUnrestricted();
   requirePlanFor(ctx, body.events);
   refuseUnusable(body.url, body.format ?? 'standard', body.routing_key !== undefined);
+  refuseForbidden(ctx.kernel.outbound, '/body/url', body.url);
   const key = { tenant_id: ctx.tenantId, webhook_id: newId('webhook', ctx.now) };
   const secrets: WebhookSecrets = {
     signing: newSigningSecret(),
@@ -76,6 +78,7 @@ export async function update(
   const secrets = await unsealSecrets(ctx.kernel, known);
   const routing_key = body.routing_key ?? secrets.routing_key;
   refuseUnusable(body.url ?? known.url, body.format ?? known.format, routing_key !== undefined);
+  if (body.url !== undefined) refuseForbidden(ctx.kernel.outbound, '/body/url', body.url);
   const isElsewhere = body.url !== undefined && body.url !== known.url;
   if (isElsewhere && secrets.routing_key !== undefined && body.routing_key === undefined) {
     throw invalidField(

@@ -1,11 +1,11 @@
 import type { ExpressionBuilder } from 'kysely';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described, named } from '../../kernel/request/named-schemas.ts';
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -13,7 +13,7 @@ import {
   record,
   resourceName,
   timestampText,
-} from '../../kernel/request/wire.ts';
+} from '../../kernel/wire/wire.ts';
 
 export const METHOD_TYPES = ['k8s_sa', 'aws_iam', 'gcp_iam', 'azure_msi', 'oidc_generic', 'spiffe'] as const;
 export type MethodType = (typeof METHOD_TYPES)[number];

@@ -1,9 +1,9 @@
+import { HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
+import { invalidField } from '../../kernel/base/errors.ts';
+import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { KeySets } from '../../kernel/external-identity/key-sets.ts';
 import type { HttpClient } from '../../kernel/outbound/http-client.ts';
-import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
-import { invalidField } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body } from '../../kernel/request/declaration.ts';
 import {
   asLoginDenied,
   attributeTo,
@@ -21,7 +21,7 @@ import { type Credential, METHOD_TYPES, type MethodType } from './contract.ts';
 import { kindOf } from './method-kinds.ts';
 import type { Verified } from './methods/method.ts';
 import { unseal } from './secret-config.ts';
-import { sourceOf } from './service.ts';
+import { audienceRefusal, sourceOf } from './service.ts';
 import * as store from './store.ts';
 
 /** Lifetime of the tokens issued by a login. */
@@ -84,6 +84,8 @@ async function verify(
   credential: Credential,
 ): Promise<Verified> {
   const config = { ...(JSON.parse(method.config) as Record<string, unknown>), ...(await unseal(ctx.kernel, method)) };
+  const otherAudience = audienceRefusal(ctx.kernel, config);
+  if (otherAudience !== null) throw loginDenied(`expected_audience ${otherAudience}`);
   const tools = { ...outside, now: ctx.now, audience: ctx.kernel.addresses.audience, owner: method.tenant_id };
   try {
     return await kindOf(method.type).verify(credential, config, tools);

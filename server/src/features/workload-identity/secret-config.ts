@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { MethodRow } from './store.ts';
 
 const PURPOSE = 'workload';
@@ -7,7 +7,7 @@ const PURPOSE = 'workload';
 export type Secrets = Readonly<Record<string, unknown>>;
 
 export async function seal(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'keyring'>,
   tenantId: string,
   methodNo: number,
   secrets: Secrets,
@@ -16,7 +16,7 @@ export async function seal(
   return kernel.keyring.seal(PURPOSE, place(tenantId, methodNo), Buffer.from(JSON.stringify(secrets), 'utf8'));
 }
 
-export async function unseal(kernel: Kernel, row: MethodRow): Promise<Secrets> {
+export async function unseal(kernel: Pick<Kernel, 'keyring'>, row: MethodRow): Promise<Secrets> {
   if (row.sealed_secrets === null) return {};
   const bytes = await kernel.keyring.unseal(PURPOSE, place(row.tenant_id, row.method_no), row.sealed_secrets);
   return JSON.parse(bytes.toString('utf8')) as Secrets;

@@ -1,15 +1,17 @@
-import { problemsIn } from '../../kernel/http/validation.ts';
-import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { timestamp } from '../../kernel/platform/clock.ts';
-import { CofferError, invalid, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
+import { drawNumber } from '../../kernel/base/drawn-number.ts';
+import { CofferError, invalid, invalidField, notFound } from '../../kernel/base/errors.ts';
+import type { Body, Query } from '../../kernel/endpoint/declaration.ts';
+import { refuseForbidden } from '../../kernel/outbound/configured-url.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Body, Query } from '../../kernel/request/declaration.ts';
+import type { Kernel } from '../../kernel/request/kernel.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/request/quotas.ts';
+import { problemsIn } from '../../kernel/request/validation.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
-import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { decodeCursor } from '../../kernel/wire/cursor.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   type ConnectionRow,
   connectionNumbers,
@@ -34,10 +36,19 @@ export function sourceOf(methodNo: number): string {
   return `method ${methodNo}`;
 }
 
+/** Why tokens for the audience in this config are not accepted, or null. Types without one expect the audience of the service. */
+export function audienceRefusal(
+  { addresses }: Pick<Kernel, 'addresses'>,
+  { expected_audience }: Record<string, unknown>,
+): string | null {
+  return typeof expected_audience === 'string' ? addresses.refusalOfAudience(expected_audience) : null;
+}
+
 export async function create(ctx: Context, body: Body<typeof contract.createMethod>): Promise<Method> {
   ctx.access.requireUnrestricted();
   const { open, secret } = checkedConfig(body.type, body.config);
-  await refuseUnopened(ctx, body.type, open);
+  refuseOtherAudience(ctx, open);
+  await refuseUncallable(ctx, body.type, open);
   const connection = await changeableConnection(ctx, body.app_connection_id);
   const methodNo = await drawNumber(
     async (number) => (await store.findMethodAnywhere(ctx.database.read, number)) !== undefined,
@@ -62,7 +73,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createMeth
     refuseBeyondQuota(ctx, 'workload_methods', await store.countMethods(tx, ctx.tenantId));
     await refuseGone(tx, ctx.tenantId, row.connection_no);
     await unlessTaken(store.insertMethod(tx, row));
-    return toWire(row, numberOf(connection));
+    return toWire(ctx, row, numberOf(connection));
   });
 }
 
@@ -76,7 +87,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listMethod
     ctx.tenantId,
     page.rows.map((row) => row.connection_no),
   );
-  const methods = page.rows.map((row) => toWire(row, numbers.get(row.connection_no) ?? row.connection_no));
+  const methods = page.rows.map((row) => toWire(ctx, row, numbers.get(row.connection_no) ?? row.connection_no));
   return { methods, next_cursor: page.next_cursor };
 }
 
@@ -87,7 +98,7 @@ const METHODS: Items<store.MethodRow> = {
 
 export async function read(ctx: Context, id: string): Promise<Method> {
   const row = await existing(ctx, id);
-  return toWire(row, numberOf(await connectionOf(ctx, row)));
+  return toWire(ctx, row, numberOf(await connectionOf(ctx, row)));
 }
 
 export async function update(ctx: Context, id: string, body: Body<typeof contract.updateMethod>): Promise<Method> {
@@ -100,7 +111,10 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
   const { app_connection_id: wanted = numberOf(before) } = body;
   const connection = wanted === numberOf(before) ? before : await changeableConnection(ctx, wanted);
   const config = body.config === undefined ? null : await nextConfig(ctx, row, body.config);
-  if (config !== null) await refuseUnopened(ctx, row.type, config.open);
+  if (config !== null) {
+    refuseOtherAudience(ctx, config.open);
+    await refuseUncallable(ctx, row.type, config.open);
+  }
   const changed: store.MethodRow = {
     ...row,
     name: body.name ?? row.name,
@@ -120,7 +134,7 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
     await refuseGone(tx, ctx.tenantId, connection.connection_no);
     await unlessTaken(store.updateMethod(tx, changed));
     await endTokens(ctx, tx, row);
-    return toWire(changed, numberOf(connection));
+    return toWire(ctx, changed, numberOf(connection));
   });
 }
 
@@ -199,9 +213,17 @@ function checkedConfig(type: MethodType, config: Record<string, unknown>): Confi
   };
 }
 
+function refuseOtherAudience(ctx: Context, config: Record<string, unknown>): void {
+  const refusal = audienceRefusal(ctx.kernel, config);
+  if (refusal !== null) throw invalidField('/body/config/expected_audience', refusal);
+}
+
 /** Reported at configuration time rather than at every login: a URL that replaces a provider's own must be on a host the operator allowed. */
-async function refuseUnopened(ctx: Context, type: MethodType, config: Record<string, unknown>): Promise<void> {
-  const standIn = kindOf(type).standIn(config);
+async function refuseUncallable(ctx: Context, type: MethodType, config: Record<string, unknown>): Promise<void> {
+  const { standIn: standInOf, calledUrl } = kindOf(type);
+  const called = calledUrl?.(config) ?? null;
+  if (called !== null) refuseForbidden(ctx.kernel.outbound, `/body/config/${called.member}`, called.url);
+  const standIn = standInOf(config);
   if (standIn === null) return;
   const isOpened = await ctx.kernel.outbound.resolve(new URL(standIn.url).hostname).then(
     (destination) => destination.isPrivateAllowed,
@@ -214,7 +236,7 @@ async function refuseUnopened(ctx: Context, type: MethodType, config: Record<str
   );
 }
 
-/** A secret that is not sent again is kept only while its destination is unchanged: otherwise whoever changes the destination would receive it. */
+/** A secret that is not sent again is kept only while its destination is unchanged: otherwise anyone who changes the destination would receive it. */
 async function nextConfig(ctx: Context, row: store.MethodRow, config: Record<string, unknown>): Promise<Config> {
   const next = checkedConfig(row.type, config);
   const before = JSON.parse(row.config) as Record<string, unknown>;
@@ -237,7 +259,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
   }
 }
 
-function toWire(row: store.MethodRow, connectionNumber: number): Method {
+function toWire(ctx: Context, row: store.MethodRow, connectionNumber: number): Method {
   const config = JSON.parse(row.config) as Record<string, unknown>;
   return {
     id: row.method_no,
@@ -246,9 +268,15 @@ function toWire(row: store.MethodRow, connectionNumber: number): Method {
     app_connection_id: connectionNumber,
     config,
     secrets_set: row.sealed_secrets === null ? [] : [...kindOf(row.type).secrets],
-    warnings: kindOf(row.type).warningsOf?.(config) ?? [],
+    warnings: [...(kindOf(row.type).warningsOf?.(config) ?? []), ...audienceWarnings(ctx, config)],
     created_by: row.created_by,
     created_at: timestamp(row.created_at),
     updated_at: timestamp(row.updated_at),
   };
+}
+
+/** A method may be older than the rule about audiences, or the operator may have removed one. */
+function audienceWarnings(ctx: Context, config: Record<string, unknown>): string[] {
+  const refusal = audienceRefusal(ctx.kernel, config);
+  return refusal === null ? [] : [`Every login is refused: expected_audience ${refusal}.`];
 }

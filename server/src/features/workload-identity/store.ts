@@ -1,8 +1,8 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
-import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {

@@ -54,7 +54,7 @@ const goodUrl = () => presigned(role, sts, { headers: { 'x-coffer-audience': AUD
 beforeEach(() => {
   verifying.now = Date.now();
   sts.instead = null;
-  sts.asked.length = 0;
+  sts.requests.length = 0;
 });
 
 describe('a role or user', () => {
@@ -69,7 +69,7 @@ describe('a role or user', () => {
   test('the request is ours: rebuilt, with our own audience and nothing of the caller’s headers', async () => {
     const url = await goodUrl();
     await byUrl(url, { ...HEADERS, Host: sts.host });
-    const [{ url: sent = '', headers = {} } = {}] = sts.asked;
+    const [{ url: sent = '', headers = {} } = {}] = sts.requests;
     assert.deepEqual(Object.keys(headers).sort(), ['accept', 'connection', 'host', 'user-agent', 'x-coffer-audience']);
     assert.deepEqual([headers['x-coffer-audience'], headers.host], [AUDIENCE, sts.host]);
     const parsed = (text: string) => [...new URL(text, sts.url).searchParams].sort();
@@ -195,7 +195,7 @@ describe('signed URLs that never reach STS', () => {
   for (const [name, url, reason] of cases) {
     test(name, async () => {
       await refusedFor(byUrl(await url()), reason);
-      assert.equal(sts.asked.length, 0);
+      assert.equal(sts.requests.length, 0);
     });
   }
 
@@ -211,7 +211,7 @@ describe('signed URLs that never reach STS', () => {
       [{ ...HEADERS, 'Content-Length': '5' }, /other signed headers/],
     ];
     for (const [headers, reason] of cases) await refusedFor(byUrl(url, headers), reason);
-    assert.equal(sts.asked.length, 0);
+    assert.equal(sts.requests.length, 0);
   });
 });
 

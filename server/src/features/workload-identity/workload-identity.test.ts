@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, mock, test } from 'node:test';
 import { json, newIssuerKey, OutsideIssuer, publicPem, signed } from '../../../../test/support/external-issuer.ts';
 import { deniedFor, entryOf, fromElsewhere, logInWith, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { addConnection, type Machine, newDpopKey, proofBy } from '../../../../test/support/machines.ts';
@@ -14,11 +14,11 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { presigned, type StsAccount, StsServer } from '../../../../test/support/sts.ts';
 import { TokenReviewServer } from '../../../../test/support/token-review.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 /** Workloads that log in with the identity their cluster, cloud or issuer gave them. */
 
@@ -42,7 +42,7 @@ after(() => {
   for (const server of [provider, forger, cluster, sts]) server.close();
 });
 
-onBothDatabases('workload identity', (database) => {
+onBothInSuite('workload identity', (database) => {
   let service: Service;
   let vault: string;
   let machine: Machine;
@@ -59,7 +59,7 @@ onBothDatabases('workload identity', (database) => {
     forger.keys = [forgerKey.jwk];
     forger.instead.clear();
     provider.claims = {};
-    cluster.asked.length = 0;
+    cluster.requests.length = 0;
   });
 
   const oidcConfig = (more: object = {}) => ({
@@ -276,14 +276,14 @@ onBothDatabases('workload identity', (database) => {
 
   test('who was let in a moment before the method changed gets no token', async () => {
     const { id } = await addMethod('oidc_generic', oidcConfig());
-    const asked = Promise.withResolvers<() => void>();
-    forger.instead.set('/keys', (_, response) => asked.resolve(() => json(response, { keys: forger.keys })));
+    const requests = Promise.withResolvers<() => void>();
+    forger.instead.set('/keys', (_, response) => requests.resolve(() => json(response, { keys: forger.keys })));
     const login = logInWith(service, { method_id: id, oidc_token: await oidcToken({ iat: seconds() }) });
     service.clock.advance(DAY_MS);
     const late = Promise.withResolvers<() => void>();
     forger.instead.set('/keys', (_, response) => late.resolve(() => json(response, { keys: forger.keys })));
     const second = logInWith(service, { method_id: id, oidc_token: await oidcToken() });
-    const answer = await Promise.race([asked.promise, late.promise]);
+    const answer = await Promise.race([requests.promise, late.promise]);
     await ok(service.call('DELETE', `${METHODS}/${id}`), 200);
     answer();
     for (const work of [login, second]) {
@@ -377,14 +377,49 @@ onBothDatabases('workload identity', (database) => {
       ['spiffe', oidcConfig(), '/body/config/trust_domain'],
       ['aws_iam', { allowed_arns: [], sts_endpoint: 'https://evil.example' }, '/body/config/sts_endpoint'],
       ['aws_iam', { allowed_arns: [], sts_endpoint: 'http://169.254.169.254' }, '/body/config/sts_endpoint'],
-      ['gcp_iam', { expected_audience: 'a', allowed_emails: [], issuer: 'https://8.8.8.8' }, '/body/config/issuer'],
+      [
+        'gcp_iam',
+        { expected_audience: AUDIENCE, allowed_emails: [], issuer: 'https://8.8.8.8' },
+        '/body/config/issuer',
+      ],
       ['azure_msi', { expected_audience: 'a', allowed_object_ids: [], tenant_id: 'x' }, '/body/config/tenant_id'],
     ];
     for (const [type, config, pointer] of cases) await invalid(make(type, config), pointer);
     await invalid(make('password', {}), '/body/type');
     await invalid(make('spiffe', 'x'), '/body/config');
     await ok(make('aws_iam', { allowed_arns: [], sts_endpoint: 'https://sts.eu-central-1.amazonaws.com' }), 201);
-    await ok(make('azure_msi', { expected_audience: 'a', allowed_object_ids: [] }), 201);
+    await ok(make('azure_msi', { expected_audience: AUDIENCE, allowed_object_ids: [] }), 201);
+  });
+
+  test('a token for another service opens nothing: only audiences that the operator lists may be expected', async () => {
+    const make = (expected_audience: string) =>
+      service.call('POST', METHODS, {
+        body: {
+          name: uniqueName('m'),
+          type: 'oidc_generic',
+          app_connection_id: machine.id,
+          config: oidcConfig({ expected_audience }),
+        },
+      });
+    for (const other of ['https://other.example', `${AUDIENCE}/`, AUDIENCE.toUpperCase(), '*']) {
+      await invalid(make(other), '/body/config/expected_audience');
+      assert.ok((await make(other)).text.includes(`${AUDIENCE} or coffer`));
+    }
+    const { id, warnings } = await ok(make('coffer'), 201);
+    assert.deepEqual(warnings, []);
+    const logIn = async () => logInWith(service, { method_id: id, oidc_token: await oidcToken({ aud: 'coffer' }) });
+    await ok(logIn());
+    // The operator removes an audience, or the method is of a release that accepted any.
+    const { addresses } = service.app.kernel;
+    mock.method(addresses, 'refusalOfAudience', () => 'must be another');
+    try {
+      await deniedFor(service, logIn(), /expected_audience must be another/);
+      const read = await ok(service.call('GET', `${METHODS}/${id}`));
+      assert.deepEqual(read.warnings, ['Every login is refused: expected_audience must be another.']);
+    } finally {
+      mock.restoreAll();
+    }
+    await ok(logIn());
   });
 
   test('a reviewer’s token is never shown, kept where it goes, and sent nowhere else', async () => {
@@ -415,7 +450,7 @@ onBothDatabases('workload identity', (database) => {
         k8s_token: await cluster.token(AUDIENCE, 'shop', 'basket', { exp: seconds(600_000) }),
       });
     await ok(logIn());
-    assert.equal(cluster.asked[0]?.bearer, reviewer);
+    assert.equal(cluster.requests[0]?.bearer, reviewer);
     for (const moved of [
       { api_server_url: 'https://evil.example' },
       { issuer: 'https://evil.example' },

@@ -26,7 +26,7 @@ const verify = (k8s_token: string, change: Partial<K8sConfig> = {}) =>
 beforeEach(() => {
   cluster.alter = null;
   cluster.instead = null;
-  cluster.asked.length = 0;
+  cluster.requests.length = 0;
 });
 
 describe('a service account', () => {
@@ -36,7 +36,7 @@ describe('a service account', () => {
       subject: 'system:serviceaccount:shop:checkout',
       details: { namespace: 'shop', service_account: 'checkout' },
     });
-    assert.deepEqual(cluster.asked, [{ bearer: reviewer, token, audiences: [AUDIENCE] }]);
+    assert.deepEqual(cluster.requests, [{ bearer: reviewer, token, audiences: [AUDIENCE] }]);
   });
 
   test('reviews its own token where no reviewer is configured, and the cluster may refuse that', async () => {
@@ -44,7 +44,7 @@ describe('a service account', () => {
     const token = await cluster.token(AUDIENCE, 'shop', 'checkout');
     const work = verifying.verify(k8sSa, { k8s_token: token }, without);
     await refusedFor(work, /status 401/);
-    assert.equal(cluster.asked[0]?.bearer, token);
+    assert.equal(cluster.requests[0]?.bearer, token);
   });
 
   test('must be in an allowed namespace and have an allowed name, exactly', async () => {
@@ -98,7 +98,7 @@ describe('a token is shown to nobody it is not for', () => {
         ...Object.fromEntries(removed.map((key) => [key, undefined])),
       });
       await refusedFor(verify(token), reason);
-      assert.equal(cluster.asked.length, 0, 'it was sent to the cluster');
+      assert.equal(cluster.requests.length, 0, 'it was sent to the cluster');
     });
   }
 });

@@ -3,7 +3,7 @@ import { after, beforeEach, describe, test } from 'node:test';
 import { assembled, newIssuerKey, OutsideIssuer, signed } from '../../../../test/support/external-issuer.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { AUDIENCE, refusedFor, Verifying } from '../../../../test/support/verifying.ts';
-import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { AzureConfig, GcpConfig, OidcConfig } from './contract.ts';
 import { azureMsi } from './methods/azure-msi.ts';
 import { gcpIam } from './methods/gcp-iam.ts';
@@ -30,7 +30,7 @@ const claims = (change: Record<string, unknown> = {}) => {
 
 beforeEach(() => {
   verifying.now = Date.now();
-  verifying.forgetKeys();
+  verifying.clearKeys();
   provider.claims = {};
 });
 
@@ -64,14 +64,14 @@ describe('oidc_generic', () => {
 
   test('keys are kept for 24 hours, not longer', async () => {
     await forged(await signed(key, claims()));
-    forger.asked.length = 0;
+    forger.requests.length = 0;
     verifying.now += DAY_MS - 1000;
     const later = () => Math.floor(verifying.now / 1000);
     await forged(await signed(key, claims({ iat: later(), exp: later() + 60 })));
-    assert.deepEqual(forger.asked, []);
+    assert.deepEqual(forger.requests, []);
     verifying.now += 1000;
     await forged(await signed(key, claims({ iat: later(), exp: later() + 60 })));
-    assert.deepEqual(forger.asked, ['/.well-known/openid-configuration', '/keys']);
+    assert.deepEqual(forger.requests, ['/.well-known/openid-configuration', '/keys']);
   });
 
   test('another audience, issuer or subject', async () => {
@@ -103,20 +103,20 @@ describe('oidc_generic', () => {
   });
 
   test('a token that cannot be accepted makes no call', async () => {
-    forger.asked.length = 0;
+    forger.requests.length = 0;
     await refusedFor(forged(await signed(key, claims({ aud: 'x' }))), /another audience/);
     await refusedFor(forged(await signed(key, claims({ exp: 1 }))), /expired/);
     await refusedFor(forged('x'.repeat(20_000)), /too long/);
-    assert.deepEqual(forger.asked, []);
+    assert.deepEqual(forger.requests, []);
   });
 
   test('what one tenant’s method fetched is not used for another’s', async () => {
     const token = await signed(key, claims());
     const own = { ...config, expected_issuer: forger.url, allowed_subjects: ['somebody'] };
-    forger.asked.length = 0;
+    forger.requests.length = 0;
     await verifying.verify(oidcGeneric, { oidc_token: token }, own, 'tenant_a');
     await verifying.verify(oidcGeneric, { oidc_token: token }, own, 'tenant_b');
-    assert.equal(forger.timesAsked('/keys'), 2);
+    assert.equal(forger.timesRequested('/keys'), 2);
   });
 
   test('a config that could not work, or not safely, is refused', () => {

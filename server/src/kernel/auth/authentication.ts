@@ -1,13 +1,12 @@
-import { BoundedCache } from '../platform/bounded-cache.ts';
-import { type Clock, SECOND_MS } from '../platform/clock.ts';
-import { CofferError } from '../platform/errors.ts';
-import type { Kernel } from '../platform/kernel.ts';
-import type { Call, RoutedCall } from '../request/call.ts';
-import type { CredentialKind, EndpointDeclaration } from '../request/declaration.ts';
-import type { Actor, Principal } from '../request/principal.ts';
-import type { Reader } from '../storage/database.ts';
+import { BoundedCache } from '../base/bounded-cache.ts';
+import { type Clock, SECOND_MS } from '../base/clock.ts';
+import { CofferError } from '../base/errors.ts';
+import type { CredentialKind, EndpointDeclaration } from '../endpoint/declaration.ts';
+import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 import type { SchemaFence } from '../storage/schema-fence.ts';
+import type { Call, RoutedCall } from './call.ts';
+import type { Actor, Principal } from './principal.ts';
 
 /** Anyone who can write to the database could keep the epoch from rising, so cached principals are resolved again at this interval anyway. */
 const TRUSTED_MS = 30 * SECOND_MS;
@@ -51,8 +50,18 @@ interface Cached extends Resolved {
 /** `isAgain`: the request was accepted before and is checked once more. It keeps what it was granted then, such as its place among the sessions. */
 export type Prove = (request: RoutedCall, isAgain?: boolean) => Promise<Proofs>;
 
+/** What authentication needs of the service. */
+export interface AuthenticationParts {
+  readonly database: Database;
+  readonly epochs: Epochs;
+  readonly schemaFence: SchemaFence;
+  readonly clock: Clock;
+}
+
 /** One kind of credential, provided by the feature that issues it. */
 export interface CredentialScheme {
+  /** Set if the settings hold the credential: neither an epoch nor a row decides about it, so it is checked without the database. */
+  readonly isConfigured?: true;
   /**
    * The credential of this request, or null if it has none of this scheme. Throws if it is malformed. Two schemes must never return the same text,
    * because resolved principals are cached under it.
@@ -93,10 +102,7 @@ export class Authentication {
    */
   readonly #highest = new BoundedCache<string, number>({ bytesMax: EPOCHS_BYTES_MAX, bytesOf: () => EPOCH_BYTES });
 
-  constructor(
-    schemes: readonly CredentialScheme[],
-    { database, epochs, schemaFence, clock }: Pick<Kernel, 'database' | 'epochs' | 'schemaFence' | 'clock'>,
-  ) {
+  constructor(schemes: readonly CredentialScheme[], { database, epochs, schemaFence, clock }: AuthenticationParts) {
     this.#schemes = schemes;
     this.#epochs = epochs;
     this.#schemaFence = schemaFence;
@@ -111,6 +117,11 @@ export class Authentication {
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
+    if (scheme.isConfigured === true) {
+      return scheme
+        .resolve(credential, request.call, this.#committed)
+        .then((resolved) => this.#accept(resolved, request, accepted, gate));
+    }
     const known = this.#cache.get(credential);
     if (known === undefined) return this.#resolve(scheme, credential, request, accepted, gate);
     const { tenantId } = known.principal;
@@ -158,7 +169,7 @@ export class Authentication {
     const [scheme, credential] = this.#detect(request);
     const resolved = await scheme.resolve(credential, request.call, view);
     await this.#schemaFence.check();
-    this.#refuseUnusable(resolved, accepted);
+    this.#refuseUnusable(resolved, request, accepted);
     const { principal, epoch, prove } = resolved;
     return { principal, epoch, proofs: prove === undefined ? NO_PROOFS : await prove(request, true) };
   }
@@ -169,14 +180,18 @@ export class Authentication {
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
-    this.#refuseUnusable(resolved, accepted);
+    this.#refuseUnusable(resolved, request, accepted);
     const { principal, epoch, prove } = resolved;
     if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
     gate.recognize(principal);
     return prove(request).then((proofs) => ({ principal, epoch, proofs }));
   }
 
-  #refuseUnusable({ principal, epoch }: Resolved, accepted: readonly CredentialKind[]): void {
+  #refuseUnusable({ principal, epoch }: Resolved, { call }: RoutedCall, accepted: readonly CredentialKind[]): void {
+    // A token that a program put into the cookie outlives every sign-out of the console.
+    if (call.session !== undefined && principal.credential !== 'session') {
+      throw invalidToken('the cookie of the console holds no session');
+    }
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
     if (!accepted.includes(principal.credential)) throw new UnacceptedKind(principal, epoch, accepted);
   }
@@ -187,7 +202,7 @@ export class Authentication {
     for (const scheme of this.#schemes) {
       const credential = scheme.detect(call, declaration);
       if (credential === null) continue;
-      if (found !== null) throw invalidToken('two credentials were sent');
+      if (found !== null) throw twoCredentials();
       found = [scheme, credential];
     }
     if (found === null) throw invalidToken('no credential was given');
@@ -240,6 +255,13 @@ export class RefusedCredential extends CofferError {
     this.presented = presented;
   }
 }
+
+/** The caller knows what they sent, so this reveals nothing about either credential. */
+export function twoCredentials(): RefusedCredential {
+  return new RefusedCredential('two credentials were sent', null, TWO_CREDENTIALS);
+}
+const TWO_CREDENTIALS =
+  'The request has two credentials: send one of them, such as "Authorization: Bearer <token>" or the client headers.';
 
 export function invalidToken(reason: string, principal?: Principal): RefusedCredential {
   const owner = principal && {

@@ -1,9 +1,9 @@
-import type { Keyring } from '../crypto/keyring.ts';
-import type { Addresses } from '../platform/addresses.ts';
-import { CofferError } from '../platform/errors.ts';
-import type { RoutedCall } from '../request/call.ts';
+import { CofferError } from '../base/errors.ts';
+import type { Addresses } from '../base/service-urls.ts';
+import type { Keyring } from '../keys/keyring.ts';
 import type { Database } from '../storage/database.ts';
 import type { Cutoff } from '../time/cutoff.ts';
+import type { RoutedCall } from './call.ts';
 import { InvalidProof, PROOF_ALGORITHMS, PROOF_WINDOW_MS, type Proof, verifyProof } from './dpop.ts';
 import { DpopNonces } from './dpop-nonce.ts';
 

@@ -1,5 +1,5 @@
-import type { Keyring } from '../crypto/keyring.ts';
-import { MINUTE_MS } from '../platform/clock.ts';
+import { MINUTE_MS } from '../base/clock.ts';
+import type { Keyring } from '../keys/keyring.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
 export const NONCE_PURPOSE = 'dpop-nonce';

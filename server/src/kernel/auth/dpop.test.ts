@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { exportJWK, SignJWT } from 'jose';
+import { calculateJwkThumbprint, exportJWK, SignJWT } from 'jose';
 import { newDpopKey, type ProofClaims, proofBy } from '../../../../test/support/machines.ts';
 import { InvalidProof, type ProvedRequest, verifyProof } from './dpop.ts';
 
@@ -30,6 +30,20 @@ describe('a DPoP proof', () => {
     assert.equal((await check({ htu: HTU.replace('https://coffer', 'HTTPS://Coffer') })).jkt, key.jkt);
     assert.equal((await check({ htu: HTU.replace('%40', '%40') })).jkt, key.jkt);
     assert.equal((await check({ token: 'abc' }, { token: 'abc' })).jkt, key.jkt);
+  });
+
+  test('may be signed by Ed25519 under its own name and its former one, and by no other key under these', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const jwk = await exportJWK(publicKey);
+    const ed25519 = { privateKey, jwk, jkt: await calculateJwkThumbprint(jwk) };
+    for (const alg of ['Ed25519', 'EdDSA']) {
+      const proof = await proofBy(ed25519, { htu: HTU, at: NOW }, { alg });
+      assert.equal((await verifyProof(proof, REQUEST)).jkt, ed25519.jkt);
+      const [, ...rest] = proof.split('.');
+      const header = { typ: 'dpop+jwt', alg, jwk: key.jwk };
+      const swapped = [Buffer.from(JSON.stringify(header)).toString('base64url'), ...rest].join('.');
+      await refused(verifyProof(swapped, REQUEST), `${alg} with an EC key`);
+    }
   });
 
   test('of the same key and id is the same use; of another id or key another', async () => {

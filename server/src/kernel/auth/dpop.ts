@@ -1,12 +1,24 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWK, jwtVerify } from 'jose';
+import { SECOND_MS } from '../base/clock.ts';
 import { sha256 } from '../crypto/digest.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 
 /** A client creates a proof for one request and sends it immediately. The window only allows for clock skew. */
 export const PROOF_WINDOW_MS = 300 * SECOND_MS;
 const PROOF_LENGTH_MAX = 4096;
 const JTI_LENGTH_MAX = 256;
-const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512', 'EdDSA'];
+const ALGORITHMS = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+  'EdDSA',
+  'Ed25519',
+];
 export const PROOF_ALGORITHMS = ALGORITHMS.join(' ');
 const RSA_BITS_MIN = 2048;
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];

@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import type { Keyring } from '../crypto/keyring.ts';
-import type { RekeyedTenant } from '../crypto/rekeying.ts';
+import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Share } from '../jobs/share.ts';
-import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../platform/clock.ts';
-import { newId } from '../platform/ids.ts';
+import type { Keyring } from '../keys/keyring.ts';
+import type { RekeyedTenant } from '../keys/rekeying.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';

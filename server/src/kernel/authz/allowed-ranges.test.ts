@@ -74,11 +74,11 @@ test('no path that is allowed lies outside the reach, whatever the policies', ()
       path,
       fc.boolean(),
       request,
-      (statements, at, isTagged, asked) => {
+      (statements, at, isTagged, requestContext) => {
         const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
-        const context = { ...asked, tags: isTagged ? ['x'] : [] };
+        const context = { ...requestContext, tags: isTagged ? ['x'] : [] };
         if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
-        assert.ok(isIn(allowedRangesInVault(policies, 'secrets:read', 'app', asked), at));
+        assert.ok(isIn(allowedRangesInVault(policies, 'secrets:read', 'app', requestContext), at));
       },
     ),
     { numRuns: 5000 },
@@ -92,9 +92,9 @@ test('whatever any request is allowed lies in the ranges that are possible', () 
       path,
       fc.boolean(),
       request,
-      (statements, at, isTagged, asked) => {
+      (statements, at, isTagged, requestContext) => {
         const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
-        const context = { ...asked, tags: isTagged ? ['x'] : [] };
+        const context = { ...requestContext, tags: isTagged ? ['x'] : [] };
         if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
         assert.ok(isIn(possibleRanges(policies, 'secrets:read', 'app'), at));
       },
@@ -175,7 +175,7 @@ test('memberships allow by role, in their vaults alone', () => {
     ]),
   ];
   const may = (action: string, at: string) => isAllowed(policies, { action, resource: at, context: { time: 0 } });
-  const asked: [string, string, boolean][] = [
+  const requestContext: [string, string, boolean][] = [
     ['secrets:read', 'vault/app/x/y', true],
     ['vaults:read', 'vault/app', true],
     ['secrets:update', 'vault/app/x', false],
@@ -189,7 +189,7 @@ test('memberships allow by role, in their vaults alone', () => {
     ['policies:attach', 'policy/app', false],
     ['vaults:create', 'vault/own', false],
   ];
-  for (const [action, at, expected] of asked) assert.equal(may(action, at), expected, `${action} on ${at}`);
+  for (const [action, at, expected] of requestContext) assert.equal(may(action, at), expected, `${action} on ${at}`);
   assert.equal(allowedRangesInVault(policies, 'secrets:read', 'app', { time: 0 }).length, 1);
   assert.equal(allowedRangesInVault(policies, 'secrets:read', 'none', { time: 0 }).length, 0);
 });

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import type { Cidr } from '../platform/cidr.ts';
-import { named } from '../request/named-schemas.ts';
+import type { Cidr } from '../base/cidr.ts';
+import { named } from '../wire/named-schemas.ts';
 import { ceilingSize } from './compiled-size.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../platform/cidr.ts';
-import { named } from '../request/named-schemas.ts';
+import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../base/cidr.ts';
+import { named } from '../wire/named-schemas.ts';
 import { canonicalEnvironment, ENVIRONMENTS, environmentText } from './environment.ts';
 import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
 import { PolicyError } from './policy-error.ts';

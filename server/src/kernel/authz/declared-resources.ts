@@ -1,4 +1,4 @@
-import { globMatches } from './glob.ts';
+import { GLOBSTAR, globMatches } from './glob.ts';
 import { compileActionPattern, type Pattern } from './pattern.ts';
 import type { PolicyDocument } from './policy.ts';
 import { PolicyError } from './policy-error.ts';
@@ -7,10 +7,21 @@ import { PolicyError } from './policy-error.ts';
 const actions = new Set<string>();
 const forms = new Set<string>();
 
+/** Actions that only the tenant that runs the installation may do, whatever policies say. */
+const operatorActions = new Set<string>();
+
 const NO_PERMISSION = 'none';
 
 export function addDeclaredActions(...declared: string[]): void {
   for (const action of declared) if (action !== NO_PERMISSION) actions.add(action);
+}
+
+export function addOperatorAction(action: string): void {
+  operatorActions.add(action);
+}
+
+export function isForOperator(action: string): boolean {
+  return operatorActions.has(action);
 }
 
 export function addDeclaredForms(...declared: string[]): void {
@@ -18,7 +29,7 @@ export function addDeclaredForms(...declared: string[]): void {
 }
 
 /** Every action and every form of a resource that a policy can name, in order, for editors that complete them. */
-export function declaredWords(): { actions: string[]; resources: string[] } {
+export function declaredNames(): { actions: string[]; resources: string[] } {
   const resources = [...forms].map((form) => form.replace(/\{([a-z_]+)\*?\}/g, '<$1>'));
   return { actions: [...actions].sort(), resources: [...new Set(resources)].sort() };
 }
@@ -37,6 +48,11 @@ export function refuseUndeclared({ statement }: PolicyDocument): void {
   }
 }
 
+/** Why a request can have no such action, or null. */
+export function undeclaredAction(action: string): string | null {
+  return actions.has(action) ? null : `is no action of this API: did you mean ${nearest(action, actions)}?`;
+}
+
 export function refuseUndeclaredActions(patterns: readonly string[], pointer: string): void {
   for (const [n, text] of patterns.entries()) {
     if (isDeclaredAction(compileActionPattern(text))) continue;
@@ -53,19 +69,33 @@ function isDeclaredAction(pattern: Pattern): boolean {
 export function isDeclaredResource(pattern: string): boolean {
   const segments = pattern.split('/');
   // A final `*` means one segment followed by anything.
-  const parts = segments.at(-1) === '*' ? [...segments, '**'] : segments;
+  const parts = segments.at(-1) === '*' ? [...segments, GLOBSTAR] : segments;
   for (const form of forms) if (meets(parts, form.split('/'))) return true;
   return false;
 }
 
+/** Whether some resource matches both. For each part of the pattern, the places in the form that it may reach; `{path*}` stands for several segments. */
 function meets(pattern: readonly string[], form: readonly string[]): boolean {
-  const [first, ...rest] = pattern;
-  const [segment, ...others] = form;
-  if (first === undefined) return segment === undefined;
-  if (first === '**') return meets(rest, form) || (segment !== undefined && meets(pattern, others));
-  if (segment === undefined) return false;
-  if (segment.endsWith('*}')) return meets(rest, others) || meets(rest, form);
-  return (segment.startsWith('{') || globMatches(first, segment, 0, segment.length)) && meets(rest, others);
+  let reached = new Set([0]);
+  for (const part of pattern) {
+    const next = new Set<number>();
+    for (let at = 0; at < form.length; at++) {
+      if (!reached.has(at)) continue;
+      const segment = form[at] ?? '';
+      if (part === GLOBSTAR) {
+        next.add(at);
+        reached.add(at + 1);
+      } else if (segment.endsWith('*}')) {
+        next.add(at).add(at + 1);
+      } else if (segment.startsWith('{') || globMatches(part, segment, 0, segment.length)) {
+        next.add(at + 1);
+      }
+    }
+    if (part === GLOBSTAR && reached.has(form.length)) next.add(form.length);
+    if (next.size === 0) return false;
+    reached = next;
+  }
+  return reached.has(form.length);
 }
 
 function nearestAction(text: string): string {

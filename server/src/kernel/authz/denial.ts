@@ -4,23 +4,27 @@ import type { CompiledPolicy } from './policy.ts';
 
 /**
  * Whether a deny covers any vault in `vaults` or any path in `places`, existing or future, if its conditions hold. The result is exact if either
- * side is a single path; for two patterns with wildcards it may be true although they never match the same path.
+ * side is a single path; for two patterns with wildcards it may be true although they never match the same path. A step is one pattern.
  */
-export function isDeniedWithin(
+export function* isDeniedWithin(
   policies: readonly CompiledPolicy[],
   action: Pattern,
   vaults: readonly string[],
   places: ResourcePattern,
-): boolean {
+): Generator<void, boolean> {
   const denied = policies
     .flatMap(({ statements }) => statements)
     .filter(({ effect, actions }) => effect === 'deny' && actions.some((one) => actionsMeet(one, action)))
     .flatMap(({ resources }) => resources);
   if (denied.length === 0) return false;
-  return vaults.some((vault) => {
+  for (const vault of vaults) {
     const { ranges } = places.rangesIn(vault);
-    return denied.some((pattern) => pattern.matches(`vault/${vault}`) || meets(pattern, places, ranges, vault));
-  });
+    for (const pattern of denied) {
+      if (pattern.matches(`vault/${vault}`) || meets(pattern, places, ranges, vault)) return true;
+      yield;
+    }
+  }
+  return false;
 }
 
 function meets(denied: ResourcePattern, places: ResourcePattern, ranges: readonly PathRange[], vault: string): boolean {

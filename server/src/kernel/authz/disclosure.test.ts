@@ -77,12 +77,14 @@ test('whatever the policies and the request: what is shown only after the change
     tags,
     tags,
     request,
-    (statements, tagsBefore, tagsAfter, asked) => {
+    (statements, tagsBefore, tagsAfter, requestContext) => {
       const policies = policyOf(statements);
       const before = { resource: 'vault/v/old', attributes: { tags: tagsBefore } };
       const after = { resource: 'vault/v/new', attributes: { tags: tagsAfter } };
       const isShown = ({ resource, attributes }: typeof before) =>
-        ACTIONS.some((action) => isAllowed(policies, { action, resource, context: { ...asked, ...attributes } }));
+        ACTIONS.some((action) =>
+          isAllowed(policies, { action, resource, context: { ...requestContext, ...attributes } }),
+        );
       if (!isShown(after) || isShown(before)) return;
       disclosed++;
       assert.ok(couldDisclose(policies, ACTIONS, before, after));
@@ -122,13 +124,13 @@ describe('what could ever be shown', () => {
         condition: fc.constantFrom<Condition>({}, HERE, DAY, { mfa: [true] }, { tag_equals: ['x'] }),
       })
       .map(({ effect, at, condition }) => say(effect, at, condition));
-    const asked = fc.record({
+    const requestContext = fc.record({
       ip: fc.constantFrom('192.0.2.1', '203.0.113.1'),
       mfa: fc.boolean(),
       time: fc.constantFrom(0, 12 * 3_600_000),
     });
     fc.assert(
-      fc.property(fc.array(statement, { maxLength: 4 }), asked, (statements, request) => {
+      fc.property(fc.array(statement, { maxLength: 4 }), requestContext, (statements, request) => {
         const policies = policyOf(statements);
         const context = { ...request, ...described.attributes };
         if (isAllowed(policies, { action: 'secrets:read', resource: described.resource, context })) {

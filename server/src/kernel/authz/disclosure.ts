@@ -1,4 +1,5 @@
 import { type AccessContext, conditionHolds, requestTests, resourceTests } from './condition.ts';
+import { isTooCostly } from './matching-cost.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
 /** A resource with the attributes that policies test. */
@@ -8,10 +9,10 @@ export interface Described {
 }
 
 /** The address and time conditions of a statement. */
-type Asked = ReadonlySet<string>;
+type Conditions = ReadonlySet<string>;
 interface Bearing {
-  readonly allow: readonly Asked[];
-  readonly deny: readonly Asked[];
+  readonly allow: ConditionSets;
+  readonly deny: ConditionSets;
 }
 
 /**
@@ -25,12 +26,13 @@ export function couldDisclose(
   before: Described,
   after: Described,
 ): boolean {
+  if (isTooCostly(policies, before.resource) || isTooCostly(policies, after.resource)) return true;
   return [true, false].some((mfa) => {
     const hidden = actions.map((action) => bearingOn(policies, action, before, mfa));
     return actions.some((action) => {
       const { allow, deny } = bearingOn(policies, action, after, mfa);
-      return allow.some(
-        (granted) => !anyHolds(deny, granted) && hidden.every((bearing) => mayRefuse(bearing, granted, deny)),
+      return [...allow].some(
+        (granted) => !deny.anyHolds(granted) && hidden.every((bearing) => mayRefuse(bearing, granted, deny)),
       );
     });
   });
@@ -42,42 +44,67 @@ export function couldShow(
   actions: readonly string[],
   described: Described,
 ): boolean {
+  if (isTooCostly(policies, described.resource)) return false;
   return [true, false].some((mfa) =>
     actions.some((action) => {
       const { allow, deny } = bearingOn(policies, action, described, mfa);
-      return allow.some((granted) => !anyHolds(deny, granted));
+      return [...allow].some((granted) => !deny.anyHolds(granted));
     }),
   );
 }
 
 /** Whether a refusal is possible while `held` holds and none of `notHeld` does. */
-function mayRefuse({ allow, deny }: Bearing, held: Asked, notHeld: readonly Asked[]): boolean {
-  return !anyHolds(allow, held) || deny.some((one) => !anyHolds(notHeld, one.union(held)));
-}
-
-/** Whether one of them necessarily holds if all of `held` does. */
-function anyHolds(some: readonly Asked[], held: Asked): boolean {
-  return some.some((one) => one.isSubsetOf(held));
+function mayRefuse({ allow, deny }: Bearing, held: Conditions, notHeld: ConditionSets): boolean {
+  if (!allow.anyHolds(held)) return true;
+  for (const one of deny) if (!notHeld.anyHolds(one.union(held))) return true;
+  return false;
 }
 
 /** The statements that apply, as far as can be decided without address and time. */
 function bearingOn(policies: readonly CompiledPolicy[], action: string, described: Described, mfa: boolean): Bearing {
-  const bearing = { allow: [] as Asked[], deny: [] as Asked[] };
+  const bearing = { allow: new ConditionSets(), deny: new ConditionSets() };
   for (const policy of policies) {
     const { allow, deny } = policy.statementsFor(action);
     for (const statement of [...allow, ...deny]) {
-      const asked = askedBy(statement, described, mfa);
-      if (asked !== null) bearing[statement.effect].push(asked);
+      const conditions = conditionsToHold(statement, described, mfa);
+      if (conditions !== null) bearing[statement.effect].add(conditions);
     }
   }
   return bearing;
 }
 
-function askedBy(
+/** Sets of conditions, each once. A statement has at most one on the address and one on the time, so whether one is in another needs few look-ups. */
+class ConditionSets {
+  readonly #byName = new Map<string, Conditions>();
+
+  add(conditions: Conditions): void {
+    this.#byName.set(nameOf([...conditions]), conditions);
+  }
+
+  /** Whether one of them necessarily holds if all of `held` does. */
+  anyHolds(held: Conditions): boolean {
+    if (this.#byName.has(NO_CONDITION)) return true;
+    const texts = [...held];
+    return texts.some(
+      (one, index) =>
+        this.#byName.has(nameOf([one])) ||
+        texts.slice(index + 1).some((other) => this.#byName.has(nameOf([one, other]))),
+    );
+  }
+
+  [Symbol.iterator](): Iterator<Conditions> {
+    return this.#byName.values();
+  }
+}
+
+const nameOf = (texts: readonly string[]) => texts.toSorted().join('\n');
+const NO_CONDITION = nameOf([]);
+
+function conditionsToHold(
   { resources, condition, effect }: CompiledStatement,
   { resource, attributes }: Described,
   mfa: boolean,
-): Asked | null {
+): Conditions | null {
   if (!resources.some((pattern) => pattern.matchesResource(resource))) return null;
   const ofRequest = requestTests(condition);
   const known = [...resourceTests(condition), ...ofRequest.filter(({ kind }) => kind === 'mfa')];

@@ -1,6 +1,7 @@
 import Type from 'typebox';
-import { named } from '../request/named-schemas.ts';
-import { oneOf } from '../request/wire.ts';
+import { named } from '../wire/named-schemas.ts';
+import { explainedPattern } from '../wire/pattern-reasons.ts';
+import { oneOf } from '../wire/wire.ts';
 
 /** The environments that a vault or secret can belong to, as stored and compared. */
 export const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
@@ -23,7 +24,10 @@ export const EnvironmentNameSchema = named(
 /** User input: a full or short name, in any letter case. */
 export const environmentText = Type.String({
   maxLength: 32,
-  pattern: `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,
+  pattern: explainedPattern(
+    `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,
+    `must be one of ${ENVIRONMENTS.join(', ')}, or ${Object.keys(ALIASES).join(', ')}`,
+  ),
   description:
     'The environment: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
 });

@@ -1,4 +1,5 @@
 import { type AccessContext, conditionHolds } from './condition.ts';
+import { isTooCostly } from './matching-cost.ts';
 import { isAction, isResource } from './pattern.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
@@ -20,7 +21,7 @@ export interface MatchedStatement {
 export interface Decision {
   allowed: boolean;
   decision: 'allow' | 'deny';
-  reason: 'allowed' | 'explicit_deny' | 'no_match';
+  reason: 'allowed' | 'explicit_deny' | 'no_match' | 'policies_too_costly';
   /** Every statement that applies, denies first. */
   matched: MatchedStatement[];
 }
@@ -29,6 +30,9 @@ export interface Decision {
 export function evaluate(policies: readonly CompiledPolicy[], request: AccessRequest): Decision {
   const matched: MatchedStatement[] = [];
   if (!isWellFormed(request)) return { allowed: false, decision: 'deny', reason: 'no_match', matched };
+  if (isTooCostly(policies, request.resource)) {
+    return { allowed: false, decision: 'deny', reason: 'policies_too_costly', matched };
+  }
   const denied = anyApplies(policies, request, 'deny', matched);
   const granted = anyApplies(policies, request, 'allow', matched);
   if (denied) return { allowed: false, decision: 'deny', reason: 'explicit_deny', matched };
@@ -40,6 +44,7 @@ export function evaluate(policies: readonly CompiledPolicy[], request: AccessReq
 export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRequest): boolean {
   return (
     isWellFormed(request) &&
+    !isTooCostly(policies, request.resource) &&
     !anyApplies(policies, request, 'deny', null) &&
     anyApplies(policies, request, 'allow', null)
   );
@@ -47,7 +52,7 @@ export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRe
 
 /** Whether the request could be allowed if all conditions held: an allow matches, and no unconditional deny does. */
 export function couldEverAllow(policies: readonly CompiledPolicy[], action: string, resource: string): boolean {
-  if (!isAction(action) || !isResource(resource)) return false;
+  if (!isAction(action) || !isResource(resource) || isTooCostly(policies, resource)) return false;
   const speaksOfIt = ({ resources }: CompiledStatement) =>
     resources.some((pattern) => pattern.matchesResource(resource));
   let isGranted = false;

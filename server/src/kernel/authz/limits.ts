@@ -11,6 +11,12 @@ export const MAX_STATEMENT_RESOURCES = 64;
 export const MAX_POLICY_DOCUMENT_BYTES = 32 * 1_024;
 export const MAX_SID_CHARS = 64;
 
+/** For all policies of one principal together, as `matching-cost.ts` counts it: a decision takes a few milliseconds at most. */
+export const MAX_PRINCIPAL_COST = 50_000;
+
+/** For the paths of one connection, which are also its ceiling. */
+export const MAX_SCOPE_COST = 10_000;
+
 export const MAX_CONDITION_MEMBERS = 64;
 export const MAX_TAG_CHARS = 256;
 /** `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128` */

@@ -51,29 +51,37 @@ export function union(ranges: readonly PathRange[]): PathRange[] {
   return merged;
 }
 
+/** Both lists are walked once, because policies may have thousands of ranges each. */
 export function intersection(a: readonly PathRange[], b: readonly PathRange[]): PathRange[] {
   const common: PathRange[] = [];
-  for (const x of a) {
-    for (const y of b) {
-      const from = x.from > y.from ? x.from : y.from;
-      const to = x.to < y.to ? x.to : y.to;
-      if (from < to) common.push({ from, to });
-    }
+  const [ones, others] = [union(a), union(b)];
+  for (let i = 0, n = 0; i < ones.length && n < others.length; ) {
+    const [x, y] = [ones[i] as PathRange, others[n] as PathRange];
+    const from = x.from > y.from ? x.from : y.from;
+    const to = x.to < y.to ? x.to : y.to;
+    if (from < to) common.push({ from, to });
+    if (x.to < y.to) i++;
+    else n++;
   }
-  return union(common);
+  return common;
 }
 
 /** The parts of `a` that are in none of `b`. */
 export function difference(a: readonly PathRange[], b: readonly PathRange[]): PathRange[] {
-  let rest = union(a);
-  for (const hole of union(b)) {
-    rest = rest.flatMap((range) => {
-      if (hole.to <= range.from || hole.from >= range.to) return [range];
-      return [
-        { from: range.from, to: hole.from },
-        { from: hole.to, to: range.to },
-      ].filter(({ from, to }) => from < to);
-    });
+  const rest: PathRange[] = [];
+  const holes = union(b);
+  let n = 0;
+  for (const { from: start, to } of union(a)) {
+    let from = start;
+    while (n < holes.length && (holes[n] as PathRange).to <= from) n++;
+    // The last hole may reach into the next range, so it is not passed here.
+    for (let at = n; at < holes.length && (holes[at] as PathRange).from < to; at++) {
+      const hole = holes[at] as PathRange;
+      if (hole.from > from) rest.push({ from, to: hole.from });
+      from = hole.to;
+      n = at;
+    }
+    if (from < to) rest.push({ from, to });
   }
   return rest;
 }

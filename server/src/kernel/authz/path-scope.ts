@@ -1,15 +1,17 @@
+import { resourcePatternCost } from './matching-cost.ts';
 import { ALL_PATHS, exactly, union } from './path-ranges.ts';
 import { compileResourcePattern, isResource, type ResourcePattern } from './pattern.ts';
 import { compileEach } from './policy.ts';
 
 const VAULT = 'vault/';
+const inVault = (path: string) => `${VAULT}*/${path}`;
 
 /**
  * A scope of some vaults and the given paths in each of them. As in a policy, `*` matches within a segment and a final `/*` crosses segments. One
  * pattern covers all of them, because a machine may have a hundred vaults and a hundred paths.
  */
 export function pathScope(vaults: ReadonlySet<string>, paths: readonly string[], pointer: string): ResourcePattern {
-  const patterns = compileEach(paths, (path) => compileResourcePattern(`${VAULT}*/${path}`), pointer);
+  const patterns = compileEach(paths, (path) => compileResourcePattern(inVault(path)), pointer);
   const isAll = paths.some((path) => path === '*' || path === '**');
   const matchesResource = (resource: string) => {
     if (!resource.startsWith(VAULT)) return false;
@@ -29,4 +31,9 @@ export function pathScope(vaults: ReadonlySet<string>, paths: readonly string[],
       return { ranges: union(patterns.flatMap((pattern) => pattern.rangesIn(vault).ranges)), covers: false };
     },
   };
+}
+
+/** How long a decision by this scope takes at most, as `matching-cost.ts` counts it. */
+export function pathScopeCost(paths: readonly string[]): number {
+  return paths.reduce((cost, path) => cost + resourcePatternCost(inVault(path)), 0);
 }

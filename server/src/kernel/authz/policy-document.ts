@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { named } from '../request/named-schemas.ts';
+import { named } from '../wire/named-schemas.ts';
 import { Condition } from './condition.ts';
 import {
   MAX_ACTION_CHARS,

@@ -2,6 +2,7 @@ import { Compile } from 'typebox/compile';
 import { policySize } from './compiled-size.ts';
 import { type CompiledCondition, compileCondition } from './condition.ts';
 import { MAX_INDEXED_ACTIONS, MAX_INDEXED_STATEMENTS, MAX_POLICY_DOCUMENT_BYTES } from './limits.ts';
+import { policyCost } from './matching-cost.ts';
 import {
   compileActionPattern,
   compileResourcePattern,
@@ -33,6 +34,8 @@ export interface CompiledPolicy {
   readonly name: string;
   /** The memory it holds, at most. */
   readonly bytes: number;
+  /** How long a decision by it takes at most, as `matching-cost.ts` counts it. */
+  readonly cost: number;
   readonly statements: readonly CompiledStatement[];
   statementsFor(action: string): StatementsByEffect;
 }
@@ -49,7 +52,13 @@ export function compilePolicy(name: string, document: PolicyDocument): CompiledP
     throw new PolicyError('', `Keep the document within ${MAX_POLICY_DOCUMENT_BYTES} bytes; split it into policies.`);
   }
   const statements = document.statement.map((statement, index) => compileStatement(statement, `/statement/${index}`));
-  return { name, bytes: policySize(document), statements, statementsFor: indexByAction(statements) };
+  return {
+    name,
+    bytes: policySize(document),
+    cost: policyCost(document),
+    statements,
+    statementsFor: indexByAction(statements),
+  };
 }
 
 function refuseBadShape(document: unknown): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DECLARATIONS } from '../../declarations.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
 import { evaluate, isAllowed } from './evaluate.ts';
 import { compilePolicy } from './policy.ts';
 import { ROLES, type Role, rolePolicies } from './roles.ts';

@@ -1,5 +1,5 @@
-import { named } from '../request/named-schemas.ts';
-import { oneOf } from '../request/wire.ts';
+import { named } from '../wire/named-schemas.ts';
+import { oneOf } from '../wire/wire.ts';
 import { plaintextActions } from './plaintext-actions.ts';
 import { type CompiledPolicy, compilePolicy, POLICY_VERSION, type PolicyStatement } from './policy.ts';
 

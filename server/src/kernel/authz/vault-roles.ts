@@ -1,5 +1,5 @@
-import { named } from '../request/named-schemas.ts';
-import { oneOf } from '../request/wire.ts';
+import { named } from '../wire/named-schemas.ts';
+import { oneOf } from '../wire/wire.ts';
 import { ownPolicySize } from './compiled-size.ts';
 import { ALL_PATHS, exactly } from './path-ranges.ts';
 import { compileActionPattern, isResource, type Pattern, type ResourcePattern } from './pattern.ts';
@@ -67,12 +67,13 @@ export function membershipPolicy(memberships: readonly Membership[]): CompiledPo
   return {
     name: MEMBERSHIPS,
     bytes: ownPolicySize(memberships.length, []),
+    cost: statements.length,
     statements,
     statementsFor(action) {
       let allow = byAction.get(action);
       if (allow === undefined) {
         allow = statements.filter(({ actions }) => actions.some((pattern) => pattern.matches(action)));
-        if (byAction.size < ACTIONS_KEPT_MAX) byAction.set(action, allow);
+        if (byAction.size < ACTIONS_CACHED_MAX) byAction.set(action, allow);
       }
       return { allow, deny: [] };
     },
@@ -88,7 +89,7 @@ export function vaultRoleIn(policies: readonly CompiledPolicy[], vault: string):
 }
 
 const MEMBERSHIPS = 'role/vault-member';
-const ACTIONS_KEPT_MAX = 64;
+const ACTIONS_CACHED_MAX = 64;
 const VAULT = 'vault/';
 
 function inVaults(vaults: ReadonlySet<string>): ResourcePattern {

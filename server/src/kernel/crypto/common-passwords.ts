@@ -32,8 +32,14 @@ function letters(form: string): string {
 
 /** Without what is not a letter at both ends. */
 function core(form: string): string {
-  return form.replace(/^[^a-z]+/, '').replace(/[^a-z]+$/, '');
+  let start = 0;
+  let end = form.length;
+  while (start < end && !isLetter(form.charCodeAt(start))) start++;
+  while (end > start && !isLetter(form.charCodeAt(end - 1))) end--;
+  return form.slice(start, end);
 }
+
+const isLetter = (code: number) => code >= 0x61 && code <= 0x7a;
 
 /** Whether it is one short unit again and again, such as abcabcabcabc. */
 function isRepeated(form: string): boolean {

@@ -1,12 +1,13 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { SECOND_MS } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
 import { FairQueue } from '../fairness/fair-queue.ts';
-import { SECOND_MS } from '../platform/clock.ts';
-import { unavailable } from '../platform/errors.ts';
-import { PASSWORD_SLOTS } from '../platform/worker-shares.ts';
 import { type Argon2Cost, COST_DEFAULT, isLower, isWithinBounds } from './argon2-cost.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
+/** Each running hash of a password holds 64 MiB. */
+export const PASSWORD_SLOTS = 2;
 /** Each running hash holds 64 MiB, and each waiting one holds a request. Both are limited, so logins cannot exhaust the process. */
 let hashing = hashingQueue(PASSWORD_SLOTS);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { StartError } from '../storage/data-folder.ts';
+import { StartError } from '../base/data-folder.ts';
 import { newRootSalt, rootKeyProvider } from './root-key.ts';
 
 const provider = rootKeyProvider({ provider: 'passphrase', passphrase: 'a passphrase long enough' });

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { refuseForeignOwner, StartError } from '../storage/data-folder.ts';
+import { refuseForeignOwner, StartError } from '../base/data-folder.ts';
 import { type Argon2Cost, COST_DEFAULT, isLower, isWithinBounds } from './argon2-cost.ts';
 
 export const ROOT_KEY_BYTES = 32;

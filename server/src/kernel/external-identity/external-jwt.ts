@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { compactVerify } from 'jose';
-import { parseJson } from '../http/json.ts';
-import { SECOND_MS } from '../platform/clock.ts';
+import { SECOND_MS } from '../base/clock.ts';
+import { parseJson } from '../wire/json.ts';
 import { algorithmNamed, type JwsAlgorithm } from './algorithms.ts';
 import { type ExternalKey, isRecord, KID_LENGTH_MAX } from './key-set.ts';
 import { refuse } from './refusal.ts';

@@ -20,11 +20,11 @@ beforeEach(() => {
   sets = new KeySets(http, { now: () => now });
   issuer.keys = [first.jwk];
   issuer.instead.clear();
-  issuer.asked.length = 0;
+  issuer.requests.length = 0;
 });
 
 const find = (key: Pick<IssuerKey, 'kid'>, from: KeySource = source) => sets.find(from, key.kid, 'ES256');
-const fetches = () => issuer.timesAsked('/keys');
+const fetches = () => issuer.timesRequested('/keys');
 
 async function refused(work: Promise<unknown>, reason: RegExp, code = 'LOGIN_DENIED'): Promise<void> {
   const error = await work.then(
@@ -215,7 +215,7 @@ describe('discovery', () => {
   test('leads to the keys', async () => {
     await find(first, discovered);
     await find(first, discovered);
-    assert.deepEqual(issuer.asked, [DISCOVERY, '/keys']);
+    assert.deepEqual(issuer.requests, [DISCOVERY, '/keys']);
   });
 
   test('the issuer must be the very one', async () => {

@@ -1,7 +1,7 @@
-import { parseJson } from '../http/json.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../base/bounded-cache.ts';
+import { type Clock, SECOND_MS } from '../base/clock.ts';
 import { type HttpClient, type OutgoingAnswer, OutgoingFailure, parseOutgoingUrl } from '../outbound/http-client.ts';
-import { BoundedCache, KEY_PAIR_BYTES } from '../platform/bounded-cache.ts';
-import { type Clock, SECOND_MS } from '../platform/clock.ts';
+import { parseJson } from '../wire/json.ts';
 import type { JwsAlgorithm } from './algorithms.ts';
 import { candidateKeys, type ExternalKey, isRecord, type KeySet, parseKeySet } from './key-set.ts';
 import { ExternalIdentityRefusal, refuse } from './refusal.ts';
@@ -27,7 +27,7 @@ export interface KeySource {
   readonly onlyOpened?: boolean;
 }
 
-interface KeptSet {
+interface CachedSet {
   known: KeySet | null;
   until: number;
   /** When an unknown key id last triggered a fetch. */
@@ -45,7 +45,7 @@ function nameOf({ owner, issuer, jwksUrl, ttlMs, onlyOpened = false }: KeySource
 export class KeySets {
   readonly #http: HttpClient;
   readonly #clock: Clock;
-  readonly #sets = new BoundedCache<string, KeptSet>({
+  readonly #sets = new BoundedCache<string, CachedSet>({
     bytesMax: BYTES_MAX,
     bytesOf: ({ known }, name) => SET_BYTES + 2 * name.length + (known?.keys.length ?? 0) * KEY_PAIR_BYTES,
   });
@@ -57,13 +57,13 @@ export class KeySets {
 
   /** The one key that can have signed a token with this header. */
   async find(source: KeySource, kid: string | null, algorithm: JwsAlgorithm): Promise<ExternalKey> {
-    const kept = this.#kept(source);
-    const before = kept.known;
-    let set = await this.#current(kept, source);
+    const cached = this.#cached(source);
+    const before = cached.known;
+    let set = await this.#current(cached, source);
     let found = candidateKeys(set.keys, kid, algorithm);
     // The issuer may have changed its keys since they were cached, but not if they were fetched just now.
-    if (found.length === 0 && set === before && this.#mayLookAgain(kept)) {
-      set = await this.#fetch(kept, source);
+    if (found.length === 0 && set === before && this.#mayLookAgain(cached)) {
+      set = await this.#fetch(cached, source);
       found = candidateKeys(set.keys, kid, algorithm);
     }
     const [key, ...more] = found;
@@ -73,54 +73,54 @@ export class KeySets {
     return key;
   }
 
-  #mayLookAgain(kept: KeptSet): boolean {
+  #mayLookAgain(cached: CachedSet): boolean {
     const now = this.#clock.now();
-    if (kept.fetching !== null) return true;
-    if (now - kept.missedAt < MISS_COOLDOWN_MS) return false;
-    kept.missedAt = now;
+    if (cached.fetching !== null) return true;
+    if (now - cached.missedAt < MISS_COOLDOWN_MS) return false;
+    cached.missedAt = now;
     return true;
   }
 
-  async #current(kept: KeptSet, source: KeySource): Promise<KeySet> {
+  async #current(cached: CachedSet, source: KeySource): Promise<KeySet> {
     const now = this.#clock.now();
-    if (kept.known !== null && now < kept.until) return kept.known;
-    const { failure } = kept;
+    if (cached.known !== null && now < cached.until) return cached.known;
+    const { failure } = cached;
     if (failure !== null && now - failure.at < FAILURE_COOLDOWN_MS) throw failure.error;
-    return this.#fetch(kept, source);
+    return this.#fetch(cached, source);
   }
 
-  #kept(source: KeySource): KeptSet {
+  #cached(source: KeySource): CachedSet {
     const name = nameOf(source);
-    let kept = this.#sets.get(name);
-    if (kept === undefined) {
-      kept = { known: null, until: 0, missedAt: Number.NEGATIVE_INFINITY, failure: null, fetching: null };
-      this.#sets.set(name, kept);
+    let cached = this.#sets.get(name);
+    if (cached === undefined) {
+      cached = { known: null, until: 0, missedAt: Number.NEGATIVE_INFINITY, failure: null, fetching: null };
+      this.#sets.set(name, cached);
     }
-    return kept;
+    return cached;
   }
 
   /** A failure keeps the known keys, which stay valid until their TTL expires. */
-  #fetch(kept: KeptSet, source: KeySource): Promise<KeySet> {
-    kept.fetching ??= this.#fetched(source)
+  #fetch(cached: CachedSet, source: KeySource): Promise<KeySet> {
+    cached.fetching ??= this.#fetched(source)
       .then(
         (set) => {
-          kept.known = set;
-          kept.until = this.#clock.now() + source.ttlMs;
-          kept.failure = null;
+          cached.known = set;
+          cached.until = this.#clock.now() + source.ttlMs;
+          cached.failure = null;
           // Stored again, because its size has grown.
-          this.#sets.set(nameOf(source), kept);
+          this.#sets.set(nameOf(source), cached);
           return set;
         },
         (thrown) => {
           const error = thrown instanceof ExternalIdentityRefusal ? thrown : failureOf(thrown);
-          kept.failure = { at: this.#clock.now(), error };
+          cached.failure = { at: this.#clock.now(), error };
           throw error;
         },
       )
       .finally(() => {
-        kept.fetching = null;
+        cached.fetching = null;
       });
-    return kept.fetching;
+    return cached.fetching;
   }
 
   async #fetched(source: KeySource): Promise<KeySet> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CofferError } from '../platform/errors.ts';
+import { CofferError } from '../base/errors.ts';
 import { FairQueue, type FairQueueLimits, SERVICE } from './fair-queue.ts';
 
 function queueOf(limits: Partial<FairQueueLimits> = {}): FairQueue {

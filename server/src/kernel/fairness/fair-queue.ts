@@ -1,5 +1,5 @@
-import { SECOND_MS } from '../platform/clock.ts';
-import { CofferError, unavailable } from '../platform/errors.ts';
+import { SECOND_MS } from '../base/clock.ts';
+import { CofferError, unavailable } from '../base/errors.ts';
 import { type QueueUse, WaitTimes } from './queue-use.ts';
 import { RoundRobin } from './round-robin.ts';
 

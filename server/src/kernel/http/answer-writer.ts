@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../base/clock.ts';
 
 /** Written at once. More is written only when the client has read this much. */
 const CHUNK_BYTES = 64 * 1024;
@@ -29,11 +29,11 @@ export async function writeAnswer(
       for (const chunk of chunksOf(piece)) {
         if (response.destroyed) return;
         if (performance.now() > deadline) throw new SlowReader('the client took too long to read the response');
-        if (!response.write(chunk)) await taken(response, 'drain');
+        if (!response.write(chunk)) await eventOrClose(response, 'drain');
       }
     }
     response.end();
-    if (!response.writableFinished) await taken(response, 'finish');
+    if (!response.writableFinished) await eventOrClose(response, 'finish');
   } catch (error) {
     response.destroy();
     throw error;
@@ -51,7 +51,7 @@ function* chunksOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
 }
 
 /** Resolves when there is room for more, when everything is written, or when the client has left. */
-async function taken(response: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
+async function eventOrClose(response: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   // The `close` event is emitted only once, and may already be over.
   if (response.destroyed) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { SECOND_MS } from '../platform/clock.ts';
-import type { EndpointDeclaration } from '../request/declaration.ts';
+import { SECOND_MS } from '../base/clock.ts';
+import { headerPart } from '../base/headers.ts';
+import type { EndpointDeclaration } from '../endpoint/declaration.ts';
 import type { Reply } from '../request/reply.ts';
-import { headerPart } from './headers.ts';
 
 /**
  * Requests of the console. Every endpoint is also served below this prefix, where the session is in a cookie that scripts cannot read. Elsewhere the

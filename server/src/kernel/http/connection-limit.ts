@@ -1,6 +1,6 @@
 import type { Server as NetServer, Socket } from 'node:net';
-import { addressGroup } from '../limits/address-group.ts';
-import { clientAddress, isTrustedPeer, type TrustedProxies } from './address.ts';
+import { addressGroup } from '../base/address-group.ts';
+import { clientAddress, isTrustedPeer, type TrustedProxies } from '../base/client-address.ts';
 
 export interface ConnectionLimitOptions {
   perAddress: number;

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { JsonError, parseJson } from './json.ts';
+import { JsonError, parseJson } from '../wire/json.ts';
 import type { ThreadAnswer, ThreadQuestion } from './json-thread.ts';
 
 /** The worker side of `JsonThread`. */

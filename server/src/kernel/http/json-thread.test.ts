@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { CofferError } from '../platform/errors.ts';
-import { JsonError, parseJson } from './json.ts';
+import { CofferError } from '../base/errors.ts';
+import { JsonError, parseJson } from '../wire/json.ts';
 import { JsonThread, PARSED_IN_PLACE_BYTES_MAX } from './json-thread.ts';
 
 const thread = new JsonThread();

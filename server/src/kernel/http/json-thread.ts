@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { unavailable } from '../platform/errors.ts';
-import { JsonError, MAX_JSON_MEMBERS, parseJson } from './json.ts';
+import { unavailable } from '../base/errors.ts';
+import { JsonError, MAX_JSON_MEMBERS, parseJson } from '../wire/json.ts';
 
 /** Up to this size a body is parsed on the main thread, which takes a few milliseconds at most, about as long as the transfer to the worker. */
 export const PARSED_IN_PLACE_BYTES_MAX = 64 * 1024;
@@ -13,7 +13,7 @@ const WORKER_FILE = `./json-thread-worker${extname(import.meta.url)}`;
 /** The thread's responses, in the order of the messages. */
 export type ThreadAnswer = { value: unknown } | { problem: string };
 
-/** What the thread is asked to parse. */
+/** What the thread has to parse. */
 export interface ThreadQuestion {
   bytes: Uint8Array<ArrayBuffer>;
   membersMax: number;

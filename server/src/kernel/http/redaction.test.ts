@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { DECLARATIONS } from '../../declarations.ts';
-import { NONE } from '../request/declaration.ts';
-import { newPassword, nullable, object } from '../request/wire.ts';
+import { DECLARATIONS } from '../../tools/declarations.ts';
+import { NONE } from '../endpoint/declaration.ts';
+import { newPassword, nullable, object } from '../wire/wire.ts';
 import { REDACTED, redacted } from './redaction.ts';
 
 const Body = object({

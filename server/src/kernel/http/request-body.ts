@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CofferError, unavailable } from '../platform/errors.ts';
-import type { Kernel } from '../platform/kernel.ts';
-import { workerShares } from '../platform/worker-shares.ts';
-import type { EndpointDeclaration } from '../request/declaration.ts';
+import { workerShares } from '../../settings/worker-shares.ts';
+import { CofferError, unavailable } from '../base/errors.ts';
+import { headerPart } from '../base/headers.ts';
+import type { EndpointDeclaration } from '../endpoint/declaration.ts';
+import type { Kernel } from '../request/kernel.ts';
 import type { BodyHolder, UnreadBody } from '../request/pipeline.ts';
+import { JsonError } from '../wire/json.ts';
 import { BodyBudget, type BodyRefusal } from './body-budget.ts';
-import { headerPart } from './headers.ts';
-import { JsonError } from './json.ts';
 import { JsonThread } from './json-thread.ts';
 import { announcedLength, awaitsContinue } from './unread-body.ts';
 

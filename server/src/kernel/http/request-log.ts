@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { RequestLogConfig } from '../platform/observability-settings.ts';
+import type { RequestLogConfig } from '../../settings/observability-settings.ts';
 
 /** What is logged about a request. The route has the names of parameters and not their values, which may name secrets. */
 export interface LoggedRequest {

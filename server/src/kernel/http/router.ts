@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import FindMyWay from 'find-my-way';
-import { CofferError, type ErrorCode } from '../platform/errors.ts';
-import { type EndpointDeclaration, isOpenToPages } from '../request/declaration.ts';
-import type { ReadyEndpoint } from '../request/pipeline.ts';
+import { CofferError, type ErrorCode } from '../base/errors.ts';
+import { hostProblem } from '../base/headers.ts';
+import { type EndpointDeclaration, isOpenToPages } from '../endpoint/declaration.ts';
+import type { ReadyEndpoint } from '../request/ready-endpoint.ts';
 import { errorReply, type Reply } from '../request/reply.ts';
-import { formatAt, type WireFormat } from '../request/wire-format.ts';
+import type { Unrouted } from '../request/unrouted.ts';
+import { formatAt, type WireFormat } from '../wire/wire-format.ts';
 import { isOfPage, isSameOrigin } from './browser-session.ts';
-import { hostProblem } from './headers.ts';
+import type { OwnHosts } from './own-hosts.ts';
 import { isForm, isJson } from './request-body.ts';
 import { type Match, match, type Route, routesOf } from './routes.ts';
 
@@ -15,7 +17,7 @@ const PARAMETER_LENGTH_MAX = 4096;
 
 type Router = FindMyWay.Instance<FindMyWay.HTTPVersion.V1>;
 
-/** The router only looks at paths: the endpoints of a route know their methods. */
+/** The router only compares paths: the endpoints of a route know their methods. */
 const ANY_METHOD = 'GET';
 const notCalled = () => {};
 
@@ -42,16 +44,23 @@ export type RefusedEarly =
   | 'method'
   | 'path'
   | 'timeout'
+  | 'unknown_host'
   | 'unknown_route';
 
-type Found =
+export type Found =
   | Extract<Match, { params: unknown }>
   /** Without a reason the answer is no refusal. */
-  | { endpoint: null; reason: RefusedEarly | null; refusal(requestId: string): Reply };
+  | { endpoint: null; reason: RefusedEarly | null; refusal(requestId: string): Reply; unrouted?: Unrouted };
+
+/** What requests are compared with. */
+export interface Routing {
+  readonly router: Router;
+  readonly formats: readonly WireFormat[];
+  readonly ownHosts: OwnHosts;
+}
 
 export function find(
-  router: Router,
-  formats: readonly WireFormat[],
+  { router, formats, ownHosts }: Routing,
   request: IncomingMessage,
   ofConsole: string | null,
 ): Found {
@@ -68,8 +77,9 @@ export function find(
   if (ofConsole !== null && !isSameOrigin(request.headers))
     return refusedWith('cross_origin', 'INSUFFICIENT_PRIVILEGE', 'Only the console itself may send this request.');
   const found = router.find(ANY_METHOD, ofConsole ?? request.url ?? '/');
-  if (found === null)
-    return refusedWith('unknown_route', 'NOT_FOUND', 'This route does not exist. The API is described at /docs.');
+  if (!ownHosts.isMeant(request) && !isForAnyHost(found))
+    return refusedWith('unknown_host', 'UNKNOWN_HOST', UNKNOWN_HOST);
+  if (found === null) return withoutEndpoint(methodOf(request), [], format);
   const method = methodOf(request);
   if (found.store === null)
     return refusedWith('path', 'INVALID_REQUEST', 'The path of the request could not be parsed.');
@@ -83,9 +93,15 @@ export function find(
       matched.endpoint.declaration.raw,
     );
   if (matched.endpoint !== null) return matched;
-  const { allow } = matched;
-  const reason = allow.length === 0 ? 'unknown_route' : method === 'OPTIONS' ? null : 'method';
-  return { endpoint: null, reason, refusal: (requestId) => withoutEndpoint(method, allow, requestId, format) };
+  return withoutEndpoint(method, matched.allow, format);
+}
+
+const UNKNOWN_HOST =
+  'The service is not known under the host name of this request: use the host of its base URL or an IP address, or let its operator add the name to CV_HOSTS.';
+
+function isForAnyHost(found: ReturnType<Router['find']>): boolean {
+  const route = found?.store as Route | null | undefined;
+  return route?.endpoints.get('')?.get('GET')?.endpoint.declaration.anyHost === true;
 }
 
 /**
@@ -103,11 +119,21 @@ export function methodOf({ method = '' }: IncomingMessage): string {
 }
 
 /** The declared methods are public in the API reference, so the caller need not be authenticated. */
-function withoutEndpoint(method: string, declared: readonly string[], requestId: string, format?: WireFormat): Reply {
-  const refusedWith = (code: 'NOT_FOUND' | 'METHOD_NOT_ALLOWED', message: string, headers = {}) =>
-    errorReply(new CofferError(code, message), requestId, headers, { format });
-  if (declared.length === 0) return refusedWith('NOT_FOUND', 'This route does not exist.');
-  const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-  if (method === 'OPTIONS') return { status: 204, headers: { Allow }, body: null };
-  return refusedWith('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`, { Allow });
+function withoutEndpoint(method: string, declared: readonly string[], format?: WireFormat): Found {
+  const allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  const answered = (reason: RefusedEarly | null, outcome: Unrouted['outcome']): Found => ({
+    endpoint: null,
+    reason,
+    refusal: (requestId) =>
+      'allow' in outcome
+        ? { status: 204, headers: { Allow: allow }, body: null }
+        : errorReply(outcome, requestId, outcome.headers, { format }),
+    unrouted: { outcome, format },
+  });
+  if (declared.length === 0) return answered('unknown_route', new CofferError('NOT_FOUND', NO_ROUTE));
+  if (method === 'OPTIONS') return answered(null, { allow });
+  const message = `Use ${declared.join(' or ')} here.`;
+  return answered('method', new CofferError('METHOD_NOT_ALLOWED', message, { headers: { Allow: allow } }));
 }
+
+const NO_ROUTE = 'This route does not exist. The API is described at /docs.';

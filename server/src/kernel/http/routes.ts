@@ -1,6 +1,6 @@
-import type { Method } from '../request/declaration.ts';
-import type { ReadyEndpoint } from '../request/pipeline.ts';
-import { splitReservedSuffix } from './secret-path.ts';
+import type { Method } from '../endpoint/declaration.ts';
+import type { ReadyEndpoint } from '../request/ready-endpoint.ts';
+import { splitReservedSuffix } from '../wire/secret-path.ts';
 
 /** A path in the router, with its endpoints. */
 export interface Route {

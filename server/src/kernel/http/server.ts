@@ -1,41 +1,38 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { workerShares } from '../../settings/worker-shares.ts';
+import type { Call } from '../auth/call.ts';
+import { clientCertificate } from '../auth/peer-certificate.ts';
+import { clientAddress, type TrustedProxies, trustProxies } from '../base/client-address.ts';
+import { SECOND_MS } from '../base/clock.ts';
+import { CofferError } from '../base/errors.ts';
+import { PAGE_SECURITY_POLICY, securityHeaders } from '../base/headers.ts';
+import { newId } from '../base/ids.ts';
+import type { ListeningPorts } from '../base/service-urls.ts';
+import { Deadline } from '../endpoint/deadline.ts';
+import type { EndpointDeclaration } from '../endpoint/declaration.ts';
 import { type Span, Trace, withinTrace } from '../observability/trace.ts';
-import type { ListeningPorts } from '../platform/addresses.ts';
-import { SECOND_MS } from '../platform/clock.ts';
-import { CofferError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import type { Kernel } from '../platform/kernel.ts';
-import { workerShares } from '../platform/worker-shares.ts';
-import type { Call } from '../request/call.ts';
-import { Deadline } from '../request/deadline.ts';
-import type { EndpointDeclaration } from '../request/declaration.ts';
-import type { Pipeline, ReadyEndpoint } from '../request/pipeline.ts';
-import { errorReply, isPage, isRefusal, isStream, type Reply } from '../request/reply.ts';
-import type { WireFormat } from '../request/wire-format.ts';
-import { StartError } from '../storage/data-folder.ts';
-import { clientAddress, trustProxies } from './address.ts';
-import { SlowReader, SMALL_BYTES, writeAnswer } from './answer-writer.ts';
+import { TurnMonitor } from '../observability/turn-monitor.ts';
+import type { Kernel } from '../request/kernel.ts';
+import type { Pipeline } from '../request/pipeline.ts';
+import type { ReadyEndpoint } from '../request/ready-endpoint.ts';
+import { errorReply, isPage, isRefusal, type Reply } from '../request/reply.ts';
+import { hasCredential, unroutedEndpoint } from '../request/unrouted.ts';
+import type { WireFormat } from '../wire/wire-format.ts';
+import { SlowReader } from './answer-writer.ts';
 import { consoleTarget, sessionCookie, withCookie } from './browser-session.ts';
 import { ConnectionLimit } from './connection-limit.ts';
-import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
-import { clientCertificate } from './peer-certificate.ts';
-import { bodyReading, RequestBody } from './request-body.ts';
+import { ForeignHosts, OwnHosts, ownNames } from './own-hosts.ts';
+import { type ParserError, refuseConnection, writeReply } from './reply-writer.ts';
+import { type BodyReading, bodyReading, RequestBody } from './request-body.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
-import { find, methodOf, type RefusedEarly, routerOf } from './router.ts';
+import { type Found, find, methodOf, type RefusedEarly, type Routing, routerOf } from './router.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
-import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
-import { endAfterDraining, hasBody, hasRestOfBody } from './unread-body.ts';
+import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS, tlsPortError } from './tls-listener.ts';
+import { hasBody } from './unread-body.ts';
 
 /** Limits for the cost of a connection before anything is known about it. */
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -46,198 +43,274 @@ const CLOSE_SWEEP_MS = 50;
 /** Clients that have not sent their request or read their response by then would delay the shutdown for everyone. */
 const CLOSE_GRACE_MS = 10 * SECOND_MS;
 
-export interface HttpServer {
-  listen(): Promise<ListeningPorts>;
-  close(): Promise<void>;
+/** What a request needs while it is answered. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly logged: LoggedRequest;
+  /** The target of a request that the console sent; null for all others. */
+  readonly ofConsole: string | null;
 }
 
 /**
  * The HTTP layer: parsing within limits, routing, and turning the replies of the pipeline into responses. `identity` is present if any listener
  * uses TLS.
  */
-export function createHttpServer(
-  kernel: Kernel,
-  endpoints: readonly ReadyEndpoint[],
-  pipeline: Pipeline,
-  identity: CurrentIdentity | null,
-): HttpServer {
-  const { config } = kernel;
-  const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
-  const common = securityHeaders(isHttps);
-  const countRefused = (reason: RefusedEarly) => kernel.metrics.refusedBeforeRouting.labels(reason).inc();
-  const refuseUnread = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common, countRefused);
-  const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
-  const main = createMainListener(options, config.tls === null ? null : identity);
-  const listeners: (Server | SecureServer)[] = [main];
-  if (config.tls !== null) identity?.keep(main as SecureServer);
-  let tlsListener: SecureServer | null = null;
-  if (config.tlsPort !== null && identity !== null) {
-    tlsListener = createTlsListener(identity, options);
-    listeners.push(tlsListener);
+export class HttpServer {
+  readonly #kernel: Kernel;
+  readonly #pipeline: Pipeline;
+  readonly #main: Server | SecureServer;
+  readonly #tlsListener: SecureServer | null;
+  readonly #cutters: readonly (() => void)[];
+  readonly #routing: Routing;
+  readonly #logout: ReadyEndpoint | undefined;
+  readonly #trusted: TrustedProxies;
+  /** Headers of every response. */
+  readonly #common: Readonly<Record<string, string>>;
+  readonly #reading: BodyReading;
+  readonly #requestLog: RequestLog;
+  readonly #turns: TurnMonitor;
+  readonly #foreignHosts: ForeignHosts;
+
+  constructor(
+    kernel: Kernel,
+    endpoints: readonly ReadyEndpoint[],
+    pipeline: Pipeline,
+    identity: CurrentIdentity | null,
+  ) {
+    const { config, log } = kernel;
+    this.#kernel = kernel;
+    this.#pipeline = pipeline;
+    this.#common = securityHeaders(config.tls !== null || config.baseUrl(config.port).startsWith('https:'));
+    this.#trusted = trustProxies(config.trustedProxies);
+    this.#reading = bodyReading(kernel);
+    this.#routing = {
+      router: routerOf(endpoints),
+      formats: [...new Set(endpoints.flatMap(({ declaration: { format } }) => format ?? []))],
+      ownHosts: new OwnHosts(ownNames(config)),
+    };
+    this.#logout = endpoints.find(({ declaration }) => declaration.session === 'ends');
+    this.#requestLog = new RequestLog(config.requestLog, log);
+    this.#turns = new TurnMonitor(kernel.metrics, log);
+    this.#foreignHosts = new ForeignHosts(log);
+    const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
+    this.#main = createMainListener(options, config.tls === null ? null : identity);
+    if (config.tls !== null) identity?.keep(this.#main as SecureServer);
+    this.#tlsListener = config.tlsPort === null || identity === null ? null : createTlsListener(identity, options);
+    const connections = this.#connectionLimit();
+    for (const listener of this.#listeners) this.#serveOn(listener, connections);
+    this.#cutters = this.#listeners.map(connectionCutter);
   }
-  const trusted = trustProxies(config.trustedProxies);
-  const shares = workerShares(config);
-  const connections = new ConnectionLimit({
-    perAddress: shares.connectionsPerAddress,
-    total: shares.connectionsMax,
-    descriptors: shares.descriptorsForClients,
-    trusted,
-    onRefused: (reason) => kernel.metrics.connectionsRefused.labels(reason).inc(),
-    onChanged: (difference) => {
-      kernel.metrics.connections += difference;
-    },
-  });
-  for (const listener of listeners) {
+
+  get #listeners(): readonly (Server | SecureServer)[] {
+    return this.#tlsListener === null ? [this.#main] : [this.#main, this.#tlsListener];
+  }
+
+  async listen(): Promise<ListeningPorts> {
+    const { config } = this.#kernel;
+    this.#main.listen({ host: config.host, port: config.port });
+    await once(this.#main, 'listening');
+    try {
+      return { port: portOf(this.#main) ?? config.port, tlsPort: await listenForTls(this.#kernel, this.#tlsListener) };
+    } catch (error) {
+      await closed(this.#main);
+      throw error;
+    }
+  }
+
+  /**
+   * Closes idle connections repeatedly, because a connection whose last response ends during the shutdown would otherwise stay open for its next
+   * request.
+   */
+  async close(): Promise<void> {
+    const sweep = setInterval(() => {
+      for (const listener of this.#listeners) listener.closeIdleConnections();
+    }, CLOSE_SWEEP_MS);
+    const cutOff = setTimeout(() => {
+      for (const cut of this.#cutters) cut();
+    }, CLOSE_GRACE_MS);
+    await Promise.all([closed(this.#main), closed(this.#tlsListener)]);
+    await this.#reading.json.close();
+    this.#turns.close();
+    clearInterval(sweep);
+    clearTimeout(cutOff);
+  }
+
+  #connectionLimit(): ConnectionLimit {
+    const { config, metrics } = this.#kernel;
+    const shares = workerShares(config);
+    return new ConnectionLimit({
+      perAddress: shares.connectionsPerAddress,
+      total: shares.connectionsMax,
+      descriptors: shares.descriptorsForClients,
+      trusted: this.#trusted,
+      onRefused: (reason) => metrics.connectionsRefused.labels(reason).inc(),
+      onChanged: (difference) => {
+        metrics.connections += difference;
+      },
+    });
+  }
+
+  #serveOn(listener: Server | SecureServer, connections: ConnectionLimit): void {
+    const countRefused = (reason: RefusedEarly) => this.#countRefused(reason);
     connections.guard(listener);
-    listener.on('clientError', refuseUnread);
-    listener.on('request', (request: IncomingMessage, response: ServerResponse) => serve(request, response));
+    listener.on('clientError', (error: ParserError, socket: Duplex) =>
+      refuseConnection(error, socket, this.#common, countRefused),
+    );
+    listener.on('request', (request: IncomingMessage, response: ServerResponse) => this.#serve(request, response));
     listener.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      const error = new CofferError(
-        'INVALID_REQUEST',
-        'The only supported expectation is "100-continue": change or remove the Expect header.',
-      );
       const requestId = newId('req');
       countRefused('expectation');
-      write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
+      const headers = { 'X-Request-Id': requestId, Connection: 'close' };
+      writeReply(response, errorReply(UNKNOWN_EXPECTATION, requestId, headers), this.#common);
       request.destroy();
     });
     // The client gets 100 Continue only when its body is to be read.
-    listener.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => serve(request, response));
+    listener.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+      this.#serve(request, response),
+    );
   }
-  const cutters = listeners.map(connectionCutter);
-  const reading = bodyReading(kernel);
-  const router = routerOf(endpoints);
-  const formats = [...new Set(endpoints.flatMap(({ declaration: { format } }) => format ?? []))];
-  const requestLog = new RequestLog(config.requestLog, kernel.log);
-  const send = (response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void) => {
-    reply.headers['X-Request-Id'] = requestId;
-    // A client that keeps the connection would send its next request to a process that ends.
-    if (kernel.shutdown.signal.aborted) reply.headers['Connection'] = 'close';
-    write(response, reply, common, onFailure);
-  };
 
-  /** What was begun ends by itself, and commits nothing. */
-  const tooLate = ({ request_id, route }: LoggedRequest, error: CofferError, format?: WireFormat): Reply => {
-    kernel.log.warn({ request_id, route, what_to_do: TOO_LATE }, 'a request took too long');
-    return errorReply(error, request_id, { 'Retry-After': String(error.retryAfterSeconds) }, { format });
-  };
+  #countRefused(reason: RefusedEarly): void {
+    this.#kernel.metrics.refusedBeforeRouting.labels(reason).inc();
+  }
 
-  const logout = endpoints.find(({ declaration }) => declaration.session === 'ends');
-  /** Whoever signs in with a browser that has a session ends that session, as a logout: nobody would have it any more, except a thief. */
-  const endFormerSession = async ({ session, credentials }: EndpointDeclaration, call: Call, { status }: Reply) => {
-    const former = call.session ?? null;
-    if (session !== 'begins' || credentials !== 'public' || former === null || status >= 300) return;
-    if (logout === undefined) return;
-    const { method, path } = logout.declaration;
-    const { address, certificate } = call;
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { metrics, log } = this.#kernel;
+    // Generated by us, never the caller’s: a chosen id could point to somebody else's request.
     const requestId = newId('req');
-    const ending = { requestId, method, url: path, headers: {}, session: former, params: {}, body: undefined };
-    const ended = await pipeline.answer(logout, { ...ending, address, certificate }, null);
-    // A session that was over already is refused with 401.
-    if (ended.status >= 300 && ended.status !== 401)
-      kernel.log.warn({ request_id: requestId }, 'the former session of a browser did not end');
-  };
+    metrics.requestsInFlight++;
+    this.#answer(request, response, requestId)
+      .catch((error: unknown) => {
+        log.error({ err: error, request_id: requestId }, 'a response could not be sent');
+        if (response.headersSent) response.destroy();
+        else this.#send(response, errorReply(FAILED, requestId), requestId);
+      })
+      .finally(() => {
+        metrics.requestsInFlight--;
+      });
+  }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string) => {
+  async #answer(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {
     const { headers, url = '/' } = request;
-    const ofConsole = config.isConsoleOn ? consoleTarget(url) : null;
-    const found = find(router, formats, request, ofConsole);
+    const ofConsole = this.#kernel.config.isConsoleOn ? consoleTarget(url) : null;
+    const found = find(this.#routing, request, ofConsole);
     const logged: LoggedRequest = {
       request_id: requestId,
       method: methodOf(request),
       route: found.endpoint?.declaration.path ?? null,
-      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
+      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], this.#trusted),
     };
-    requestLog.arrived(logged, response);
-    if (found.endpoint === null) {
-      if (found.reason !== null) countRefused(found.reason);
-      send(response, found.refusal(requestId), requestId);
+    this.#requestLog.arrived(logged, response);
+    if (found.endpoint !== null) {
+      await this.#answerAt(found.endpoint, found.params, { request, response, logged, ofConsole });
       return;
     }
-    const { endpoint, params } = found;
+    if (found.reason !== null) this.#countRefused(found.reason);
+    if (found.reason === 'unknown_host') this.#foreignHosts.report(headers.host);
+    this.#send(response, await this.#withoutEndpoint(found, request, logged), requestId);
+  }
+
+  async #answerAt(endpoint: ReadyEndpoint, params: Call['params'], exchange: Exchange): Promise<void> {
+    const { request, response, logged, ofConsole } = exchange;
+    const { config, metrics, traces, clock, log } = this.#kernel;
     const { declaration } = endpoint;
-    const trace = kernel.traces === null ? null : Trace.begin(headers.traceparent as string | undefined);
+    const requestId = logged.request_id;
+    const trace = traces === null ? null : Trace.begin(request.headers.traceparent as string | undefined);
     const deadline = declaration.bulk === true ? undefined : new Deadline(config.requestTimeoutMs);
     const started = performance.now();
-    const call: Call = {
-      requestId,
+    this.#turns.begin(requestId, declaration.name);
+    const call = this.#callOf(exchange, { params, ...(deadline && { deadline }), ...(trace && { trace }) });
+    const body = hasBody(request) ? new RequestBody(request, response, this.#reading, declaration) : null;
+    const act = () => {
+      const answering = this.#pipeline.answer(endpoint, call, body);
+      return body === null ? answering : answering.finally(() => body.release());
+    };
+    const begin = trace === null ? act : () => withinTrace(trace, act);
+    const late = (error: CofferError) => this.#tooLate(logged, error, declaration.format);
+    const result = await (deadline === undefined ? begin() : deadline.answer(begin, late)).finally(() =>
+      this.#turns.end(requestId),
+    );
+    const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
+    metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
+    this.#requestLog.answered(logged, result.status, durationMs);
+    if (trace !== null) traces?.add(endOf(trace, logged, result.status));
+    if (isPage(declaration.raw)) result.headers['Content-Security-Policy'] ??= PAGE_SECURITY_POLICY;
+    if (ofConsole !== null) await this.#endFormerSession(declaration, call, result);
+    const sent = ofConsole === null ? result : withCookie(result, declaration, clock.now());
+    this.#send(response, sent, requestId, (error) => {
+      // Neither a slow client nor a revoked caller is a failure of the service.
+      if (isRefusal(error)) return;
+      const level = error instanceof SlowReader ? 'warn' : 'error';
+      log[level]({ err: error, request_id: requestId }, 'a response was cut off');
+    });
+  }
+
+  #callOf(
+    { request, response, logged, ofConsole }: Exchange,
+    routed: Pick<Call, 'params' | 'deadline' | 'trace'>,
+  ): Call {
+    const { headers, url = '/' } = request;
+    return {
+      requestId: logged.request_id,
       method: logged.method,
       url: ofConsole ?? url,
       headers,
       ...(ofConsole !== null && { session: sessionCookie(headers) }),
-      params,
       body: undefined,
       address: logged.address,
-      certificate: clientCertificate(request, trusted, config.clientCertHeader),
+      certificate: this.#certificateOf(request),
       departure: () => departureOf(response),
-      ...(deadline && { deadline }),
-      ...(trace && { trace }),
+      ...routed,
     };
-    const body = hasBody(request) ? new RequestBody(request, response, reading, declaration) : null;
-    const act = () => {
-      const answering = pipeline.answer(endpoint, call, body);
-      return body === null ? answering : answering.finally(() => body.release());
-    };
-    const begin = trace === null ? act : () => withinTrace(trace, act);
-    const late = (error: CofferError) => tooLate(logged, error, declaration.format);
-    const result = await (deadline === undefined ? begin() : deadline.answer(begin, late));
-    const durationMs = performance.now() - started - (body?.waitedMs ?? 0);
-    kernel.metrics.observeRequest(declaration.name, result.status, durationMs / SECOND_MS);
-    requestLog.answered(logged, result.status, durationMs);
-    if (trace !== null) kernel.traces?.add(endOf(trace, logged, result.status));
-    if (isPage(declaration.raw)) result.headers['Content-Security-Policy'] ??= PAGE_SECURITY_POLICY;
-    if (ofConsole !== null) await endFormerSession(declaration, call, result);
-    const sent = ofConsole === null ? result : withCookie(result, declaration, kernel.clock.now());
-    send(response, sent, requestId, (error) => {
-      // Neither a slow client nor a revoked caller is a failure of the service.
-      if (isRefusal(error)) return;
-      const level = error instanceof SlowReader ? 'warn' : 'error';
-      kernel.log[level]({ err: error, request_id: requestId }, 'a response was cut off');
-    });
-  };
+  }
 
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // Generated by us and never taken from the caller: a chosen id could point to somebody else's request.
+  #certificateOf(request: IncomingMessage): Call['certificate'] {
+    return clientCertificate(request, this.#trusted, this.#kernel.config.clientCertHeader);
+  }
+
+  /** A known caller is counted, and gets the headers about their limit, also where there is no endpoint. Anybody else gets the plain answer. */
+  async #withoutEndpoint(
+    { refusal, unrouted }: Extract<Found, { endpoint: null }>,
+    request: IncomingMessage,
+    { request_id: requestId, method, address }: LoggedRequest,
+  ): Promise<Reply> {
+    const { headers, url = '/' } = request;
+    if (unrouted === undefined || !hasCredential(headers)) return refusal(requestId);
+    const certificate = this.#certificateOf(request);
+    const call: Call = { requestId, method, url, headers, params: {}, body: undefined, address, certificate };
+    const reply = await this.#pipeline.answer(unroutedEndpoint(unrouted), call, null);
+    return reply.status === 401 || reply.status === 403 ? refusal(requestId) : reply;
+  }
+
+  /** A sign-in with a browser that has a session ends that session, as a logout does: only a thief could use it afterwards. */
+  async #endFormerSession({ session, credentials }: EndpointDeclaration, call: Call, { status }: Reply): Promise<void> {
+    const former = call.session ?? null;
+    if (session !== 'begins' || credentials !== 'public' || former === null || status >= 300) return;
+    if (this.#logout === undefined) return;
+    const { method, path } = this.#logout.declaration;
+    const { address, certificate } = call;
     const requestId = newId('req');
-    kernel.metrics.requestsInFlight++;
-    answer(request, response, requestId)
-      .catch((error: unknown) => {
-        kernel.log.error({ err: error, request_id: requestId }, 'a response could not be sent');
-        if (response.headersSent) response.destroy();
-        else send(response, errorReply(FAILED, requestId), requestId);
-      })
-      .finally(() => {
-        kernel.metrics.requestsInFlight--;
-      });
-  };
-  return {
-    async listen() {
-      main.listen({ host: config.host, port: config.port });
-      await once(main, 'listening');
-      try {
-        return { port: portOf(main) ?? config.port, tlsPort: await listenForTls(kernel, tlsListener) };
-      } catch (error) {
-        await closed(main);
-        throw error;
-      }
-    },
-    /**
-     * Closes idle connections repeatedly, because a connection whose last response ends during the shutdown would otherwise stay open for its next
-     * request.
-     */
-    async close() {
-      const sweep = setInterval(() => {
-        for (const listener of listeners) listener.closeIdleConnections();
-      }, CLOSE_SWEEP_MS);
-      const cutOff = setTimeout(() => {
-        for (const cut of cutters) cut();
-      }, CLOSE_GRACE_MS);
-      await Promise.all([closed(main), closed(tlsListener)]);
-      await reading.json.close();
-      clearInterval(sweep);
-      clearTimeout(cutOff);
-    },
-  };
+    const headers = { authorization: `Bearer ${former}` };
+    const ending = { requestId, method, url: path, headers, params: {}, body: undefined };
+    const ended = await this.#pipeline.answer(this.#logout, { ...ending, address, certificate }, null);
+    // A session that was over already is refused with 401.
+    if (ended.status >= 300 && ended.status !== 401)
+      this.#kernel.log.warn({ request_id: requestId }, 'the former session of a browser did not end');
+  }
+
+  /** What was begun ends by itself, and commits nothing. */
+  #tooLate({ request_id, route }: LoggedRequest, error: CofferError, format?: WireFormat): Reply {
+    this.#kernel.log.warn({ request_id, route, what_to_do: TOO_LATE }, 'a request took too long');
+    return errorReply(error, request_id, { 'Retry-After': String(error.retryAfterSeconds) }, { format });
+  }
+
+  #send(response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void): void {
+    reply.headers['X-Request-Id'] = requestId;
+    // A client that keeps the connection would send its next request to a process that ends.
+    if (this.#kernel.shutdown.signal.aborted) reply.headers['Connection'] = 'close';
+    writeReply(response, reply, this.#common, onFailure);
+  }
 }
 
 function endOf(trace: Trace, { method, route, request_id }: LoggedRequest, status: number): readonly Span[] {
@@ -284,13 +357,6 @@ async function closed(listener: NetServer | null): Promise<void> {
   await new Promise((resolve) => listener.close(resolve));
 }
 
-function tlsPortError(error: unknown, port: number): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  const problem = { EADDRINUSE: 'is in use', EACCES: 'may not be used by this user' }[code ?? ''];
-  if (problem === undefined) return error;
-  return new StartError(`Port ${port} (CV_TLS_PORT) ${problem}: set another port, or \`off\`.`);
-}
-
 const NODE_OPTIONS = {
   maxHeaderSize: HEADER_BYTES_MAX,
   headersTimeout: HEADERS_TIMEOUT_MS,
@@ -307,81 +373,10 @@ function createMainListener(options: ServerOptions, identity: CurrentIdentity | 
   return createSecureServer({ ...options, ...identity.options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
 }
 
+const UNKNOWN_EXPECTATION = new CofferError(
+  'INVALID_REQUEST',
+  'The only supported expectation is "100-continue": change or remove the Expect header.',
+);
 const TOO_LATE =
   'The database, the disk or a service that the request needs did not respond within CV_REQUEST_TIMEOUT_SECONDS: look at cv_database_wait_seconds, at cv_audit_write_duration_seconds and at their load.';
 const FAILED = new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.');
-
-function write(
-  response: ServerResponse,
-  { status, headers, cookies = [], body }: Reply,
-  more: Record<string, string>,
-  onFailure: (error: unknown) => void = () => {},
-): void {
-  const isCutShort = hasRestOfBody(response.req);
-  if (isCutShort) headers['Connection'] = 'close';
-  // Node writes a flat list without processing each name again.
-  const flat: string[] = [];
-  for (const name in headers) flat.push(name, headers[name] as string);
-  for (const cookie of cookies) flat.push('Set-Cookie', cookie);
-  for (const name in more) if (headers[name] === undefined) flat.push(name, more[name] as string);
-  if (body !== null) {
-    if (!('Content-Type' in headers)) flat.push('Content-Type', JSON_CONTENT_TYPE);
-    if (!isStream(body))
-      flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
-  }
-  response.writeHead(status, flat);
-  if (response.req.method === 'HEAD' && isStream(body)) {
-    // The stream is closed without reading it: its rows would be loaded from the database for nobody.
-    body[Symbol.asyncIterator]().return?.().catch(onFailure);
-    response.end();
-  } else if (isStream(body)) writeAnswer(response, body).catch(onFailure);
-  else if (isCutShort) {
-    if (body !== null) response.write(body);
-    response.flushHeaders();
-    endAfterDraining(response.req, response);
-  } else if (body !== null && body.length > SMALL_BYTES) writeAnswer(response, [body]).catch(onFailure);
-  else response.end(body ?? undefined);
-}
-
-/** Node's error for bytes that are not HTTP, with those bytes. */
-interface ParserError extends Error {
-  code?: string;
-  rawPacket?: Buffer;
-}
-
-/** Malformed HTTP has no request to respond to, only a socket. */
-function refuseConnection(
-  error: ParserError,
-  socket: Duplex,
-  common: Readonly<Record<string, string>>,
-  count: (reason: RefusedEarly) => void,
-): void {
-  // Before the TLS handshake is complete, a response could never be sent.
-  const isShakingHands = (socket as Duplex & { secureConnecting?: boolean }).secureConnecting === true;
-  if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands) {
-    socket.destroy();
-    return;
-  }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const reason =
-    status === 431
-      ? 'The headers are too large.'
-      : status === 408
-        ? 'The request took too long to arrive.'
-        : 'This is not an HTTP request.';
-  count(status === 431 ? 'headers_too_large' : status === 408 ? 'timeout' : 'malformed');
-  const requestId = newId('req');
-  const { body } = errorReply(new CofferError('INVALID_REQUEST', reason), requestId);
-  const text = String(body);
-  const headers = {
-    ...common,
-    Connection: 'close',
-    'X-Request-Id': requestId,
-    'Content-Type': JSON_CONTENT_TYPE,
-    'Content-Length': Buffer.byteLength(text),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // A client that sent HEAD reads no body, and would take one for the next response.
-  const isHead = error.rawPacket?.toString('latin1', 0, 5) === 'HEAD ';
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${isHead ? '' : text}`);
-}

@@ -2,7 +2,7 @@ import { constants, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from 'pino';
-import { SECOND_MS } from '../platform/clock.ts';
+import { SECOND_MS } from '../base/clock.ts';
 
 /** How often the source is checked for a newer certificate. */
 const LOOKED_AT_MS = 5 * SECOND_MS;

@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { Server as NetServer, Socket } from 'node:net';
-import { SECOND_MS } from '../platform/clock.ts';
+import { SECOND_MS } from '../base/clock.ts';
+import { StartError } from '../base/data-folder.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 
 /** The same limit as for headers: before the handshake is complete, nothing is known about the client. */
@@ -32,4 +33,12 @@ export function connectionCutter(server: NetServer): () => void {
   return () => {
     for (const socket of sockets) socket.destroy();
   };
+}
+
+/** Says what is wrong with the port of the TLS listener, if that is why it cannot listen. */
+export function tlsPortError(error: unknown, port: number): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const problem = { EADDRINUSE: 'is in use', EACCES: 'may not be used by this user' }[code ?? ''];
+  if (problem === undefined) return error;
+  return new StartError(`Port ${port} (CV_TLS_PORT) ${problem}: set another port, or \`off\`.`);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SECOND_MS } from '../platform/clock.ts';
+import { SECOND_MS } from '../base/clock.ts';
 
 /** A remainder of at most this size is not worth a new connection: Node discards it within the request timeout. */
 const DISCARDED_BYTES_MAX = 64 * 1024;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RowRecord } from './row-changes.ts';
+import type { RowRecord } from '../storage/row-changes.ts';
 import { rowDigest } from './row-text.ts';
 import { RowHistory } from './row-verification.ts';
 

@@ -1,14 +1,15 @@
-import { TAMPERING_ACTION } from '../audit/tampering.ts';
+import { TimeSlice } from '../fairness/time-slice.ts';
 import type { Reader } from '../storage/database.ts';
+import type { RowRecord } from '../storage/row-changes.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { AnyAuthenticatedTable } from './authenticated-table.ts';
 import { DigestTable } from './digest-table.ts';
-import type { RowRecord } from './row-changes.ts';
+import { TAMPERING_ACTION } from './tampering.ts';
 
 /** Problems that a response lists one by one; further ones are only counted. */
 export const PROBLEMS_TOLD_MAX = 100;
-/** Problems that are kept, so that those which newer log entries explain can be dropped again; further ones are only counted. */
-const PROBLEMS_KEPT_MAX = 100_000;
+/** Problems that are held in memory, so that newer log entries can still explain them; further ones are only counted. */
+const PROBLEMS_HELD_MAX = 100_000;
 
 /**
  * What is wrong with a row. `forged`: the service did not write it in this form. `rolled_back`: the service wrote it, but has changed it since.
@@ -134,7 +135,7 @@ export class RowFindings {
 
   add(problem: RowProblem): void {
     this.count++;
-    if (this.problems.length < PROBLEMS_KEPT_MAX) this.problems.push(problem);
+    if (this.problems.length < PROBLEMS_HELD_MAX) this.problems.push(problem);
   }
 
   /** The first problems, for people. */
@@ -151,9 +152,12 @@ export async function compareRows(
   digests: DigestTable | null,
 ): Promise<RowFindings> {
   const findings = new RowFindings();
+  const slice = TimeSlice.of(tenantId);
   for (const table of tables) {
     for await (const rows of table.walk(db, tenantId)) {
       for (const row of rows) {
+        const pause = slice.pause();
+        if (pause !== undefined) await pause;
         findings.checked++;
         const problem = await rowProblem(db, table, row, digests);
         if (problem !== null) findings.add({ table: table.name, row: table.keyText(row), problem });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { until } from '../../../../test/support/until.ts';
+import { Activity } from '../base/activity.ts';
 import { DueWorker } from './due-work.ts';
 
 interface Row {
@@ -31,7 +32,7 @@ test('tenants whose work hangs leave slots to others, however many each of them 
         await end.promise;
       },
     },
-    { atOnce: AT_ONCE, log: pino({ level: 'silent' }) },
+    { atOnce: AT_ONCE, log: pino({ level: 'silent' }), activity: new Activity() },
   );
   worker.start();
   await until('not every tenant has a slot', () => new Set(started.map(({ tenant_id }) => tenant_id)).size === 8);
@@ -67,7 +68,7 @@ test('due rows of tenants of another region keep nobody waiting, and stay as the
       },
       work: async ({ tenant_id }) => void started.push(tenant_id),
     },
-    { atOnce: AT_ONCE, log: pino({ level: 'silent' }) },
+    { atOnce: AT_ONCE, log: pino({ level: 'silent' }), activity: new Activity() },
   );
   worker.start();
   await until('the row of this region waits behind those of others', () => started.length === 1);

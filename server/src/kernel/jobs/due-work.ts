@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { type Activity, IdleWait } from '../base/activity.ts';
+import { SECOND_MS } from '../base/clock.ts';
 import { fairShare } from '../fairness/fair-share.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 
 /** Rows that wait to be worked on, such as deliveries. Any node may take one; the row itself stores who has it. */
 export interface DueRows<R extends { tenant_id: string }> {
   /** For log lines: "webhook deliveries". */
   name: string;
-  /** Rows that are due, that no node has taken, and that are not of these tenants, or in these groups, which have no slot left. */
+  /** Rows that are due, that no node has leased, and that are not of these tenants, or in these groups, which have no slot left. */
   find(limit: number, except: readonly string[]): Promise<R[]>;
   /** What a row shares its slots with, such as its webhook and its tenant, so that one that hangs uses up no more than these. */
   groups?(row: R): readonly Group[];
@@ -15,7 +16,7 @@ export interface DueRows<R extends { tenant_id: string }> {
   isServed(row: R): Promise<boolean>;
   /** Takes a row for this node and returns it as it is then; null if another node was faster. */
   take(row: R): Promise<R | null>;
-  /** Must store how it ended. A row whose work throws stays taken until its lease ends, and is then due again. */
+  /** Must store how it ended. A row whose work throws stays leased until its lease ends, and is then due again. */
   work(row: R, signal: AbortSignal): Promise<void>;
 }
 
@@ -28,6 +29,8 @@ export interface Group {
 }
 
 const POLL_MS = SECOND_MS;
+/** While nothing is due and nothing happens on this node, it looks less often: rows that another node made due wait for so long at most. */
+const IDLE_POLL_MS = 8 * SECOND_MS;
 /** How long a tenant counts as one of another region before that is looked up again. */
 const ELSEWHERE_MS = 30 * SECOND_MS;
 const ELSEWHERE_MAX = 4096;
@@ -45,6 +48,7 @@ export class DueWorker<R extends { tenant_id: string }> {
   readonly #rows: DueRows<R>;
   readonly #atOnce: number;
   readonly #log: Logger;
+  readonly #activity: Activity;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #used = new Map<string, number>();
@@ -52,12 +56,15 @@ export class DueWorker<R extends { tenant_id: string }> {
   readonly #elsewhere = new Map<string, number>();
   /** Ends the wait for the next poll, while rows are left for which there was no slot. */
   #wake: (() => void) | null = null;
+  /** Whether the last look found anything. */
+  #wasDue = false;
   #loop: Promise<void> | undefined;
 
-  constructor(rows: DueRows<R>, { atOnce, log }: { atOnce: number; log: Logger }) {
+  constructor(rows: DueRows<R>, { atOnce, log, activity }: { atOnce: number; log: Logger; activity: Activity }) {
     this.#rows = rows;
     this.#atOnce = atOnce;
     this.#log = log;
+    this.#activity = activity;
   }
 
   start(): void {
@@ -72,8 +79,12 @@ export class DueWorker<R extends { tenant_id: string }> {
 
   async #poll(): Promise<void> {
     const { signal } = this.#stopping;
+    const wait = new IdleWait(POLL_MS, IDLE_POLL_MS);
+    let before = this.#activity.count;
     while (!signal.aborted) {
       const woken = Promise.withResolvers<void>();
+      const { count } = this.#activity;
+      this.#wasDue = false;
       try {
         const isMoreLeft = await this.#startDue();
         if (isMoreLeft) this.#wake = woken.resolve;
@@ -82,17 +93,21 @@ export class DueWorker<R extends { tenant_id: string }> {
       }
       await Promise.race([sleep(POLL_MS, undefined, { signal }).catch(() => {}), woken.promise]);
       this.#wake = null;
+      const restMs = wait.next(!this.#wasDue && this.#running.size === 0 && count === before) - POLL_MS;
+      before = count;
+      if (restMs > 0) await this.#activity.since(count, restMs, signal);
     }
   }
 
   /** Resolves to whether rows may be left for which there was no slot. */
   async #startDue(): Promise<boolean> {
     const full = new Set<string>();
-    this.#forgetElsewhere();
+    this.#deleteElsewhere();
     for (;;) {
       const free = this.#atOnce - this.#running.size;
       if (free <= 0) return true;
       const due = await this.#rows.find(free, padded([...full, ...this.#elsewhere.keys()]));
+      if (due.length > 0) this.#wasDue = true;
       const exceptBefore = full.size + this.#elsewhere.size;
       for (const row of due) {
         if (this.#stopping.signal.aborted) return false;
@@ -101,7 +116,7 @@ export class DueWorker<R extends { tenant_id: string }> {
         if (noSlot !== undefined) full.add(noSlot.name);
         else if (await this.#isServed(row)) await this.#takeAndStart(row, groups);
       }
-      // Rows of a full group, or of a tenant of another region, may have kept others out of this page.
+      // Rows of a full group, or of a tenant of another region, may have filled this page instead of others.
       if (full.size + this.#elsewhere.size === exceptBefore) return full.size > 0 || due.length === free;
     }
   }
@@ -114,7 +129,7 @@ export class DueWorker<R extends { tenant_id: string }> {
   }
 
   /** A tenant may have come to this region since. */
-  #forgetElsewhere(): void {
+  #deleteElsewhere(): void {
     const before = performance.now() - ELSEWHERE_MS;
     for (const [tenantId, at] of this.#elsewhere) if (at < before) this.#elsewhere.delete(tenantId);
   }
@@ -124,11 +139,11 @@ export class DueWorker<R extends { tenant_id: string }> {
   }
 
   async #takeAndStart(row: R, groups: readonly Group[]): Promise<void> {
-    const taken = await this.#rows.take(row);
-    if (taken === null) return;
+    const leased = await this.#rows.take(row);
+    if (leased === null) return;
     for (const { name } of groups) this.#used.set(name, (this.#used.get(name) ?? 0) + 1);
     const run = this.#rows
-      .work(taken, this.#stopping.signal)
+      .work(leased, this.#stopping.signal)
       .catch((error) => {
         this.#log.error({ err: error }, `work on due ${this.#rows.name} failed; it is tried again when its lease ends`);
       })

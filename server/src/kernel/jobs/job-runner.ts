@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExpressionBuilder } from 'kysely';
 import type { Logger } from 'pino';
+import { type Clock, DAY_MS, SECOND_MS } from '../base/clock.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { ClockGuard } from '../time/clock-guard.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 import { takePermission } from '../time/operator-permissions.ts';
+import { LEASE_MS } from './job-list.ts';
 import { type Outcome, REFUSED } from './leases.ts';
 import { excessOf, type Share } from './share.ts';
 
@@ -39,10 +40,14 @@ export interface Removal {
   share: ((cutoff: Cutoff) => Promise<Share[]>) | null;
 }
 
-/** How long a run belongs to its node without a renewal. */
-const LEASE_MS = MINUTE_MS;
 const RENEW_MS = LEASE_MS / 3;
+/**
+ * A node looks for due jobs when the next one that it knows of is due, and at the latest after this: another node may have made one due, and the
+ * clock may have been set.
+ */
+const LOOK_MS = 5 * SECOND_MS;
 const TICK_MS = SECOND_MS;
+const ERROR_CHARS_MAX = 300;
 /**
  * A due time further ahead than it can have been set comes from a wrong clock and would keep the job from running until then. The clocks of nodes
  * must differ by less than this: otherwise two nodes that distrust each other would run a job again and again.
@@ -61,6 +66,9 @@ export class JobRunner {
   readonly #metrics: Metrics;
   readonly #nodeId: string;
   readonly #stopping = new AbortController();
+  readonly #wakes = new Set<() => void>();
+  /** When each job is due or its lease ends, as the last look found. */
+  readonly #nextDue = new Map<string, number>();
   #loops: Promise<void>[] = [];
 
   constructor(parts: {
@@ -98,8 +106,27 @@ export class JobRunner {
       } catch (error) {
         this.#log.warn({ err: error }, 'looking for due jobs failed; retrying');
       }
-      await sleep(TICK_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
+      await this.#nextLook(jobs);
     }
+  }
+
+  /** Looks for due jobs now, because one was made due. */
+  wake(): void {
+    for (const wake of this.#wakes) wake();
+  }
+
+  async #nextLook(jobs: readonly Job[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waits = new AbortController();
+    this.#wakes.add(resolve);
+    const dueIn = Math.min(...jobs.map(({ name }) => this.#nextDue.get(name) ?? 0)) - this.#clock.now();
+    const ms = Math.min(Math.max(dueIn, TICK_MS), LOOK_MS);
+    await Promise.race([
+      promise,
+      sleep(ms, undefined, { signal: AbortSignal.any([this.#stopping.signal, waits.signal]) }).catch(() => {}),
+    ]);
+    this.#wakes.delete(resolve);
+    waits.abort();
   }
 
   /** Runs the jobs that are due and not leased by another node; returns their names. */
@@ -108,6 +135,8 @@ export class JobRunner {
     for (const job of await this.#dueAmong(jobs)) {
       if (this.#stopping.signal.aborted) break;
       const run = await this.#prepare(job);
+      // It is due, and waits for the clock: that need not be looked up each second.
+      if (run === null) this.#nextDue.set(job.name, this.#clock.now() + LOOK_MS);
       if (run === null || !(await this.#acquire(job))) continue;
       await this.#runLeased(job, run);
       ran.push(job.name);
@@ -149,7 +178,7 @@ export class JobRunner {
     return isAllowed;
   }
 
-  /** One query for all of them, because every node asks it every second. Whether a job is still due is checked again when its lease is taken. */
+  /** One query for all of them, because every node runs it every few seconds. Whether a job is still due is checked again when its lease is acquired. */
   async #dueAmong(jobs: readonly Job[]): Promise<Job[]> {
     const now = this.#clock.now();
     const leases = await this.#database.read
@@ -161,6 +190,7 @@ export class JobRunner {
     const isOver = (at: number, setAhead: number) => at <= now || at > now + setAhead + DISBELIEF_MS;
     return jobs.filter(({ name, removes, intervalMs }) => {
       const lease = leaseOf.get(name);
+      this.#nextDue.set(name, lease === undefined ? 0 : Math.max(lease.next_run_at, lease.lease_until));
       if (lease === undefined) return true;
       // The last run may have been on another node.
       if (removes !== 'nothing') this.#metrics.jobRefusals.labels(name).set(lease.last_outcome === REFUSED ? 1 : 0);
@@ -174,7 +204,7 @@ export class JobRunner {
       await this.#ensureRow(tx, job);
       const { numUpdatedRows } = await tx
         .updateTable('job_leases')
-        .set({ owner: this.#nodeId, lease_until: now + LEASE_MS, last_started_at: now })
+        .set({ node_id: this.#nodeId, lease_until: now + LEASE_MS, last_started_at: now })
         .where('tenant_id', '=', SYSTEM_TENANT)
         .where('job', '=', job.name)
         .where(isOver('next_run_at', now, job.intervalMs))
@@ -190,13 +220,15 @@ export class JobRunner {
       .values({
         tenant_id: SYSTEM_TENANT,
         job: job.name,
-        owner: '',
+        node_id: '',
         lease_until: 0,
         next_run_at: 0,
         last_started_at: null,
         last_finished_at: null,
         last_outcome: '',
         runs: 0,
+        last_error: null,
+        last_failed_at: null,
       })
       .onConflict((c) => c.columns(['tenant_id', 'job']).doNothing())
       .execute();
@@ -208,17 +240,19 @@ export class JobRunner {
     const renewal = setInterval(() => this.#renew(job).catch(() => lost.abort()), RENEW_MS);
     const started = performance.now();
     let outcome: Outcome = 'failure';
+    let said: string | null = null;
     try {
       outcome = await run(signal);
       if (outcome === 'success') this.#metrics.jobLastSuccess.labels(job.name).set(this.#clock.now() / SECOND_MS);
     } catch (error) {
+      said = toldBy(error);
       this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when it is next due');
     } finally {
       clearInterval(renewal);
     }
     this.#metrics.jobRuns.labels(job.name, outcome).inc();
     this.#metrics.jobSeconds.labels(job.name).observe((performance.now() - started) / SECOND_MS);
-    await this.#release(job, outcome);
+    await this.#release(job, outcome, said);
   }
 
   async #renew(job: Job): Promise<void> {
@@ -226,19 +260,23 @@ export class JobRunner {
     if (!isOurs) throw new Error('the lease was lost');
   }
 
-  async #release(job: Job, outcome: Outcome): Promise<void> {
+  async #release(job: Job, outcome: Outcome, error: string | null): Promise<void> {
     const now = this.#clock.now();
     await this.#update(job, {
       lease_until: 0,
       next_run_at: now + job.intervalMs,
       last_finished_at: now,
       last_outcome: outcome,
+      ...(error !== null && { last_error: error, last_failed_at: now }),
     });
   }
 
   #update(
     job: Job,
-    change: Partial<Record<'lease_until' | 'next_run_at' | 'last_finished_at', number>> & { last_outcome?: string },
+    change: Partial<Record<'lease_until' | 'next_run_at' | 'last_finished_at' | 'last_failed_at', number>> & {
+      last_outcome?: string;
+      last_error?: string;
+    },
   ) {
     const isDone = change.last_outcome !== undefined;
     return this.#database.transaction(async (tx) => {
@@ -247,11 +285,22 @@ export class JobRunner {
         .set((eb) => ({ ...change, ...(isDone && { runs: eb('runs', '+', 1) }) }))
         .where('tenant_id', '=', SYSTEM_TENANT)
         .where('job', '=', job.name)
-        .where('owner', '=', this.#nodeId)
+        .where('node_id', '=', this.#nodeId)
         .executeTakeFirst();
       return numUpdatedRows === 1n;
     });
   }
+}
+
+/** The first line of an error, which the list of jobs shows. The log has all of it. */
+function toldBy(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [first = ''] = message.split('\n', 1);
+  return first
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '\ufffd')
+    .slice(0, ERROR_CHARS_MAX)
+    .toWellFormed();
 }
 
 function refusalAdvice(job: string): string {

@@ -6,6 +6,10 @@ export type Outcome = 'success' | 'failure' | 'refused';
 
 export const REFUSED: Outcome = 'refused';
 
+export function isOutcome(text: string): text is Outcome {
+  return text === 'success' || text === 'failure' || text === REFUSED;
+}
+
 export async function refusedJobs(db: Reader): Promise<string[]> {
   const rows = await db
     .selectFrom('job_leases')

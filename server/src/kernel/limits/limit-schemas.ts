@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { named } from '../request/named-schemas.ts';
-import { object, oneOf } from '../request/wire.ts';
+import { named } from '../wire/named-schemas.ts';
+import { object, oneOf } from '../wire/wire.ts';
 import { PLANS } from './rate-classes.ts';
 
 export const PlanName = named(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MINUTE_MS } from '../platform/clock.ts';
+import { MINUTE_MS } from '../base/clock.ts';
 import { Plans } from './plans.ts';
 import { PLAN_LIMITS, tighter } from './rate-classes.ts';
 import { RateLimiter, RESOLUTION_MS, SHARED_INTERVAL_MS } from './rate-limiter.ts';

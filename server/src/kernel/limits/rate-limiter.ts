@@ -1,4 +1,4 @@
-import { MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../base/clock.ts';
 import { SlidingWindow } from './sliding-window.ts';
 
 export const WINDOW_MS = MINUTE_MS;

@@ -1,7 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
-import type { Kernel } from '../platform/kernel.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../base/clock.ts';
 import type { Database } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
@@ -9,10 +8,18 @@ import { type RateLimiter, SHARED_INTERVAL_MS, type SharedCount, WINDOW_MS } fro
 
 const INTERVAL_MS = SECOND_MS;
 const KEYS_PER_ROUND_MAX = 1000;
-export const WINDOWS_KEPT_MS = 10 * MINUTE_MS;
+export const WINDOWS_STORED_MS = 10 * MINUTE_MS;
 const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
   select $1, v.subject, '', v.start, $2, v.used from unnest($3::text[], $4::bigint[], $5::bigint[]) as v(subject, start, used)
   on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`;
+
+export interface RateSharingParts {
+  readonly database: Database;
+  readonly rates: RateLimiter;
+  readonly log: Logger;
+  readonly nodeId: string;
+  readonly clock: Clock;
+}
 
 /**
  * Shares counts between the nodes of one PostgreSQL database, once a second. A limit can be exceeded only by what the other nodes count in that
@@ -26,13 +33,7 @@ export class RateSharing {
   readonly #clock: Clock;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({
-    database,
-    rates,
-    log,
-    nodeId,
-    clock,
-  }: Pick<Kernel, 'database' | 'rates' | 'log' | 'nodeId' | 'clock'>) {
+  constructor({ database, rates, log, nodeId, clock }: RateSharingParts) {
     this.#database = database;
     this.#limiter = rates;
     this.#log = log;

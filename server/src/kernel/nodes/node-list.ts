@@ -1,18 +1,21 @@
 import type { Logger } from 'pino';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../base/clock.ts';
 import type { Database } from '../storage/database.ts';
 import type { SchemaFence } from '../storage/schema-fence.ts';
 import { type NodesTable, SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
-const SEEN_INTERVAL_MS = 5 * SECOND_MS;
+const SEEN_INTERVAL_MS = 10 * SECOND_MS;
 const LISTED_MAX = 1000;
 /** A node that was not seen for so long was killed, or cannot reach the database. */
-export const FORGOTTEN_AFTER_MS = 5 * MINUTE_MS;
+export const DELETED_AFTER_MS = 5 * MINUTE_MS;
 
 export type ListedNode = Omit<NodesTable, 'tenant_id'>;
 /** What a node says about itself. */
-export type NodeFacts = Pick<NodesTable, 'node_id' | 'release' | 'schema_version' | 'region' | 'started_at'>;
+export type NodeFacts = Pick<
+  NodesTable,
+  'node_id' | 'release' | 'commit_id' | 'schema_version' | 'region' | 'started_at'
+>;
 
 /**
  * The nodes that use the same database, as each of them reports itself every few seconds. It informs operators and decides nothing, so the rows are
@@ -58,8 +61,8 @@ export class NodeList {
     if (this.#database.kind === 'sqlite') return [{ ...this.#own, seen_at }];
     const rows = await this.#database.read
       .selectFrom('nodes')
-      .select(['node_id', 'release', 'schema_version', 'region', 'started_at', 'seen_at'])
-      .where('seen_at', '>', seen_at - FORGOTTEN_AFTER_MS)
+      .select(['node_id', 'release', 'commit_id', 'schema_version', 'region', 'started_at', 'seen_at'])
+      .where('seen_at', '>', seen_at - DELETED_AFTER_MS)
       .orderBy('seen_at', 'desc')
       .limit(LISTED_MAX)
       .execute();

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { CofferError } from '../platform/errors.ts';
+import { CofferError } from '../base/errors.ts';
 import { createLogger, type LogOptions, MESSAGE_WITHHELD } from './log.ts';
 
 const MARKER = 'MARKER';
@@ -192,8 +192,8 @@ test('redacted keys never show at the top two levels, in lines and in bindings',
   fc.assert(
     fc.property(fc.constantFrom(...keys), content, fc.constantFrom('req_id', 'input', 'x'), (key, secret, outer) => {
       const { log, text, lines } = capture();
-      log.info({ [key]: secret, kept: 1 }, 'top');
-      log.info({ [outer]: { [key]: secret, kept: 1 } }, 'below');
+      log.info({ [key]: secret, harmless: 1 }, 'top');
+      log.info({ [outer]: { [key]: secret, harmless: 1 } }, 'below');
       log.child({ [key]: secret }).info('bound');
       log
         .child({ [outer]: { [key]: secret } })
@@ -202,7 +202,7 @@ test('redacted keys never show at the top two levels, in lines and in bindings',
       log.info('argument %o %j', { [key]: secret }, { [key]: secret });
       assert.equal(lines.length, 5);
       assert.ok(!text().includes(MARKER), text());
-      assert.match(lines[1] ?? '', /"kept":1/);
+      assert.match(lines[1] ?? '', /"harmless":1/);
     }),
   );
 });

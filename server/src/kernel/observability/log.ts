@@ -1,7 +1,8 @@
 import { type DestinationStream, type LogFn, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { LogFormat, LogLevel } from '../platform/config.ts';
-import { CofferError } from '../platform/errors.ts';
+import { CofferError } from '../base/errors.ts';
+import type { LogFormat, LogLevel } from './log-levels.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 
 export type { Logger } from 'pino';
 
@@ -67,7 +68,7 @@ export function createLogger(options: LogOptions): Logger {
 }
 
 /**
- * Keeps what identifies a fault and drops what may quote data. A message is kept only if we or the operating system wrote it: V8, Node, parsers and
+ * Keeps what identifies a fault and drops what may quote data. A message is logged only if we or the operating system wrote it: V8, Node, parsers and
  * databases include the offending value in theirs.
  */
 export function describeError(error: unknown, ownErrors: readonly ErrorClass[], causes = MAX_CAUSES): LoggedError {
@@ -97,7 +98,7 @@ function sqliteFacts(fields: Record<string, unknown>): Record<string, unknown> {
   return { message: DATABASE_MESSAGE, ...(typeof errcode === 'number' ? { errcode } : {}) };
 }
 
-/** A stack starts with the message, which may have many lines, so only lines that are frames are kept. */
+/** A stack starts with the message, which may have many lines, so only lines that are frames are logged. */
 function framesOf(error: Error): string[] {
   const stack = typeof error.stack === 'string' ? error.stack : '';
   const message = stack.indexOf(error.message);
@@ -156,12 +157,42 @@ function withSafeMessage(describe: Describe) {
     if (value instanceof Error) return describe(value).message;
     return typeof value === 'object' && value !== null ? clean(value, describe) : value;
   };
-  return function (this: Logger, [first, ...rest]: unknown[], method: LogFn): void {
+  const repeated = new RepeatedLines();
+  return function (this: Logger, [first, ...rest]: unknown[], method: LogFn, level: number): void {
     const safe = rest.map(safeArgument);
     const error = first instanceof Error ? first : errorIn(first);
     if (error !== null) safe[0] = safeMessage(safe[0], error.message, describe(error).message);
-    Reflect.apply(method, this, [first instanceof Error ? { err: first } : first, ...safe]);
+    const fields = first instanceof Error ? { err: first } : first;
+    const isLimited = error !== null && LIMITED_LEVELS.has(level) && !EVIDENCE.has(error.constructor.name);
+    const facts = !isLimited ? null : findFacts(fields, describe(error));
+    if (facts !== null && this.isLevelEnabled(this.levels.labels[level] ?? '')) {
+      const report = (left_out: number) =>
+        Reflect.apply(method, this, [
+          { left_out, ...facts, like: safe[0] },
+          'lines that repeat an earlier one were left out',
+        ]);
+      if (!repeated.mayWrite(JSON.stringify([level, safe[0], facts]), report)) return;
+    }
+    Reflect.apply(method, this, [fields, ...safe]);
   };
+}
+
+/** Warnings and errors: what is fatal is written always. */
+const LIMITED_LEVELS = new Set([pino.levels.values['warn'], pino.levels.values['error']]);
+/** Each is about one stored value or row, which the id of its request leads to. */
+const EVIDENCE = new Set(['UnsealError', 'ForgedRowError']);
+/** Fields in which lines differ although they say the same. */
+const OF_ONE_REQUEST = new Set(['request_id', 'trace_id', 'span_id', 'duration_ms']);
+
+/**
+ * What tells a line with an error from others: its error, and all plain facts, such as its endpoint, tenant, table or row. Lines without an error are
+ * not limited, because each may be evidence of its own.
+ */
+function findFacts(fields: unknown, { type, code, message }: LoggedError): Record<string, unknown> {
+  const plain = Object.entries(Object(fields) as object).filter(
+    ([name, value]) => typeof value !== 'object' && !OF_ONE_REQUEST.has(name) && !HIDDEN_KEYS.has(name.toLowerCase()),
+  );
+  return { ...Object.fromEntries(plain), error: { type, code, message } };
 }
 
 // Much code logs an error together with its message.

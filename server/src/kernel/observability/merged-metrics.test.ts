@@ -8,10 +8,10 @@ async function merged(workers: Metrics[], more: Partial<CollectedMetrics> = {}):
   const reports = await Promise.all(
     workers.map(async (metrics, index) => ({ worker: index + 1, metrics: await metrics.ofWorker() })),
   );
-  const [asked] = workers;
+  const [first] = workers;
   const collected = { workers: workers.length, reports, earlier: [], restarts: 0, ...more };
-  asked?.joinWorkers({ collect: async () => collected });
-  return String(await asked?.text()).split('\n');
+  first?.joinWorkers({ collect: async () => collected });
+  return String(await first?.text()).split('\n');
 }
 
 function shown(lines: readonly string[], series: string): number {

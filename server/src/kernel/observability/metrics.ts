@@ -1,7 +1,9 @@
 import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { QueueUse } from '../fairness/queue-use.ts';
 import { databaseMetrics } from './database-metrics.ts';
+import { EventLoopLag, LIBRARY_PRECISION_MS } from './event-loop-lag.ts';
 import { type MetricData, mergedText, type OtherWorkers, type WorkerMetrics } from './merged-metrics.ts';
+import { MetricQueries } from './metric-queries.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 const PREFIX = 'cv_';
@@ -19,7 +21,7 @@ interface Readable {
 /**
  * The metrics for Prometheus: those of the kernel, and what features register. No label names a tenant, a person or a secret. With several workers,
  * any of them returns the metrics of all: counters and histograms are added, and each gauge names its aggregator. The metrics of the Node process
- * get a label `worker` instead, and what describes the whole installation is read by the one that was asked.
+ * get a label `worker` instead, and what describes the whole installation is read by the worker that got the request.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -47,6 +49,11 @@ export class Metrics {
   readonly refusedSegments = new Counter({
     name: 'cv_audit_refused_total',
     help: 'Segments of the audit log that no node wrote and that were refused, or that a node wrote and that are missing.',
+    registers: [this.registry],
+  });
+  readonly damagedSegments = new Counter({
+    name: 'cv_audit_damaged_segments_total',
+    help: 'Segments of the audit log that could not be read, because somebody changed them in the database. Each is counted once by a process.',
     registers: [this.registry],
   });
   readonly logsCutBack = new Gauge({
@@ -147,6 +154,7 @@ export class Metrics {
     labelNames: ['outcome'],
     registers: [this.registry],
   });
+  readonly eventLoopLag = new EventLoopLag();
   /** Shown as `cv_http_requests_in_flight`. A plain number, because each request changes it twice. */
   requestsInFlight = 0;
   /** Shown as `cv_http_connections`. */
@@ -173,6 +181,7 @@ export class Metrics {
   readonly #ofProcess: ReadonlySet<string>;
   /** The names of metrics that every process of the installation would report alike. */
   readonly #ofInstallation = new Set(['cv_workers', 'cv_workers_reporting', 'cv_worker_restarts_total']);
+  readonly #queries = new MetricQueries();
   #others: OtherWorkers | null = null;
 
   constructor() {
@@ -182,8 +191,14 @@ export class Metrics {
     this.gaugeOf('cv_http_requests_in_flight', 'Requests that are being handled.', 'sum', () => this.requestsInFlight);
     for (const metric of this.#requests.metrics()) this.registry.registerMetric(metric);
     this.gaugeOf('cv_http_connections', 'Open connections of clients.', 'sum', () => this.connections);
+    this.#showFailedQueries();
     const own = new Set(this.#names());
-    collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
+    collectDefaultMetrics({
+      register: this.registry,
+      prefix: PREFIX,
+      eventLoopMonitoringPrecision: LIBRARY_PRECISION_MS,
+    });
+    this.eventLoopLag.replaceIn(this.registry, PREFIX);
     for (const name of MISNAMED) this.registry.removeSingleMetric(`${PREFIX}${name}`);
     this.#ofProcess = new Set(this.#names().filter((name) => !own.has(name)));
   }
@@ -223,8 +238,10 @@ export class Metrics {
     return Promise.all(metrics.map((metric) => (metric as unknown as Readable).get()));
   }
 
-  /** Registers what a feature counts. */
+  /** What a feature counts, registered at the first call, because several parts of a feature may count the same. */
   counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    const known = this.registry.getSingleMetric(name);
+    if (known instanceof Counter) return known as Counter<L>;
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
   }
 
@@ -246,57 +263,79 @@ export class Metrics {
     for (const metric of databaseMetrics(queues)) this.registry.registerMetric(metric);
   }
 
-  /** Shows which release runs, on which schema and which release of Node. */
-  setBuild(labels: { version: string; schema: string; node: string }): void {
+  /** Shows which release runs, made from which commit, on which schema and which release of Node. */
+  setBuild(labels: Readonly<Record<'version' | 'commit' | 'schema' | 'node', string>>): void {
     const name = 'coffer_build_info';
     const help =
-      'Always 1; its labels are the release of Coffer, the version of the database schema, and the release of Node.';
+      'Always 1; its labels are the release of Coffer, the commit it was made from, the version of the database schema, and the release of Node.';
     new Gauge({ name, help, labelNames: Object.keys(labels), aggregator: 'max', registers: [this.registry] }).set(
       labels,
       1,
     );
   }
 
-  /** Registers durations that a feature measures. */
+  /** Durations that a feature measures, registered at the first call. */
   histogram(name: string, help: string, buckets: readonly number[]): Histogram {
+    const known = this.registry.getSingleMetric(name);
+    if (known instanceof Histogram) return known;
     return new Histogram({ name, help, buckets: [...buckets], registers: [this.registry] });
   }
 
-  /** Registers a number of the whole installation, which is computed whenever the metrics are read. */
+  /** Registers a number of the whole installation, which is queried whenever the metrics are read. It is left out if the query fails. */
   collect(name: string, help: string, count: () => Promise<number>): void {
-    this.#ofInstallation.add(name);
-    const collect = async function (this: Gauge) {
-      this.set(await count());
-    };
-    new Gauge({ name, help, collect, registers: [this.registry] });
+    this.collectBy({ name, help, labels: [] }, async () => [{ value: await count() }]);
   }
 
-  /** Registers numbers of the whole installation by label, computed whenever the metrics are read. Those of what was deleted are gone then. */
+  /**
+   * Registers numbers of the whole installation by label, queried whenever the metrics are read. Those of deleted rows are gone then, and all of them
+   * are if the query fails.
+   */
   collectBy<L extends string>(
     { name, help, labels }: { name: string; help: string; labels: readonly L[] },
     find: () => Promise<readonly (Record<L, string> & { value: number })[]>,
   ): void {
     this.#ofInstallation.add(name);
     const options = { name, help, labelNames: [...labels], registers: [this.registry] };
+    const found = () => this.#queries.read(name, find);
+    const labelsOf = (of: object) => of as unknown as Partial<Record<L, string>>;
     // Totals that are stored are counters, although they are set here: they only grow.
     if (name.endsWith('_total')) {
       const collect = async function (this: Counter<L>) {
-        const found = await find();
-        this.reset();
-        for (const { value, ...of } of found) this.inc(of as unknown as Partial<Record<L, string>>, value);
+        const rows = await found();
+        clear(this, labels);
+        for (const { value, ...of } of rows ?? []) this.inc(labelsOf(of), value);
       };
       new Counter({ ...options, collect });
       return;
     }
     const collect = async function (this: Gauge<L>) {
-      const found = await find();
-      this.reset();
-      for (const { value, ...of } of found) this.set(of as unknown as Partial<Record<L, string>>, value);
+      const rows = await found();
+      clear(this, labels);
+      for (const { value, ...of } of rows ?? []) this.set(labelsOf(of), value);
     };
     new Gauge({ ...options, collect });
+  }
+
+  #showFailedQueries(): void {
+    const queries = this.#queries;
+    const name = 'cv_metrics_missing';
+    const help = 'Metrics that are missing here because their query failed or took too long, by name.';
+    const collect = async function (this: Gauge) {
+      const failed = await queries.failed();
+      this.reset();
+      for (const metric of failed) this.set({ metric }, 1);
+    };
+    new Gauge({ name, help, labelNames: ['metric'], collect, registers: [this.registry] });
+    this.#ofInstallation.add(name);
   }
 
   observeRequest(endpoint: string, status: number, seconds: number): void {
     this.#requests.observe(endpoint, status, seconds);
   }
+}
+
+/** `reset` gives a metric without labels the value 0, which would look like a result. */
+function clear<L extends string>(metric: Counter<L> | Gauge<L>, labels: readonly L[]): void {
+  if (labels.length === 0) metric.remove();
+  else metric.reset();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { loadConfig } from '../platform/config.ts';
+import { loadConfig } from '../../settings/config.ts';
 import { AddressGuard, BlockedAddress, UnresolvedHost } from './address-guard.ts';
 
 const PUBLIC = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '172.32.0.1', '223.255.255.255', '2606:4700::1111', '2a00::1'];
@@ -111,9 +111,9 @@ describe('names', () => {
 
   test('a listed name may lead to private addresses; names under it, and others, may not', async () => {
     const { outboundAllow } = loadConfig({ CV_OUTBOUND_ALLOW: 'DB.internal,192.168.0.0/16' });
-    const asked: string[] = [];
+    const lookedUp: string[] = [];
     const guard = new AddressGuard(outboundAllow, async (host) => {
-      asked.push(host);
+      lookedUp.push(host);
       return host === 'lan.example' ? ['192.168.1.1'] : ['10.0.0.1'];
     });
     const found = { address: '10.0.0.1', family: 4, isPrivateAllowed: true };
@@ -122,7 +122,7 @@ describe('names', () => {
     assert.equal((await guard.resolve('lan.example')).isPrivateAllowed, true, 'by its range');
     for (const other of ['x.db.internal', 'internal', 'db.internal.example', 'db-internal'])
       await blocked(guard, other);
-    assert.deepEqual([...new Set(asked)].slice(0, 2), ['db.internal', 'lan.example'], 'asked in lower case');
+    assert.deepEqual([...new Set(lookedUp)].slice(0, 2), ['db.internal', 'lan.example'], 'asked in lower case');
   });
 
   test('other spellings of an address reach no resolver, even where everything is opened', async () => {
@@ -194,5 +194,35 @@ describe('names', () => {
     });
     await assert.rejects(resolving([]).resolve('a\nb'), /^BlockedAddress: The host is not public/);
     await assert.rejects(resolving([]).resolve('x'.repeat(5000)), /^BlockedAddress: The host is not public/);
+  });
+});
+
+describe('before a host is resolved', () => {
+  const refused = (allow: readonly string[], isEncrypted: boolean, hosts: readonly string[]) => {
+    const guard = new AddressGuard(allow, unasked);
+    return hosts.filter((host) => guard.refusalOf(host, isEncrypted) !== null);
+  };
+  const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
+  const literals = Object.values(PRIVATE).flat().map(bracketed);
+
+  test('an address that is not public is refused unless its range is open, and some never are', () => {
+    assert.deepEqual(refused([], true, literals), literals);
+    assert.deepEqual(refused(OPEN, true, literals), []);
+    assert.deepEqual(refused(OPEN, false, literals), []);
+    const never = NEVER.map(bracketed);
+    assert.deepEqual(refused(OPEN, true, never), never);
+    assert.deepEqual(refused([], true, ['localhost', 'a.localhost', '0x7f.1', '2130706433']).length, 4);
+    assert.deepEqual(refused(['localhost', '127.0.0.1/32'], false, ['localhost', 'a.localhost']), []);
+  });
+
+  test('a public host needs encryption; what a name leads to is decided when it is called', () => {
+    const open = PUBLIC.map(bracketed);
+    assert.deepEqual(refused([], true, [...open, 'siem.example.com']), []);
+    assert.deepEqual(refused(OPEN, false, open), open);
+    assert.deepEqual(refused([], false, ['siem.example.com']), ['siem.example.com']);
+    assert.deepEqual(refused(['siem.internal'], false, ['siem.internal', 'Siem.Internal', 'x.internal']), [
+      'x.internal',
+    ]);
+    assert.deepEqual(refused(['10.0.0.0/8'], false, ['siem.internal']), []);
   });
 });

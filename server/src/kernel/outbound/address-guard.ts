@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../platform/cidr.ts';
-import { isHostName } from '../platform/host-name.ts';
+import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../base/cidr.ts';
+import { isHostName } from '../base/host-name.ts';
 
 /** The format of `config.outboundAllow`: names in lower case, and ranges. */
 export type OutboundAllow = readonly string[];
@@ -64,6 +64,28 @@ export class AddressGuard {
     return this.#judge(host, this.#hosts.has(name), await this.#addressesOf(name));
   }
 
+  /**
+   * Why no call to this host can ever be allowed, or null if that is not known before its name is resolved. Checked when a URL is configured, so that
+   * the caller learns it then and not from the first call that fails.
+   */
+  refusalOf(host: string, isEncrypted: boolean): string | null {
+    const literal = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+    const address = isIP(literal) === 0 ? null : parseAddress(literal);
+    if (address === null && !isHostName(host)) return NOT_PUBLIC;
+    const name = host.toLowerCase();
+    const isListed = this.#hosts.has(name);
+    // RFC 6761, 6.3: the name means the machine itself, whatever a resolver says.
+    const isOwn = name === 'localhost' || name.endsWith('.localhost');
+    const known = isOwn ? LOOPBACK : address === null ? [] : [address];
+    if (known.length > 0) {
+      const reached = known.map((one) => this.#destination(one, isListed)).filter((one) => one !== null);
+      if (reached.length === 0) return NOT_PUBLIC;
+      return isEncrypted || reached.some(({ isPrivateAllowed }) => isPrivateAllowed) ? null : NOT_ENCRYPTED;
+    }
+    const mayBeAllowed = isListed || this.#ranges.length > 0;
+    return isEncrypted || mayBeAllowed ? null : NOT_ENCRYPTED;
+  }
+
   async #addressesOf(name: string): Promise<readonly string[]> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -104,6 +126,11 @@ export class AddressGuard {
   }
 }
 
+const NOT_PUBLIC =
+  'is not at a public address: use one, or have the operator add the host or its range to CV_OUTBOUND_ALLOW';
+const NOT_ENCRYPTED =
+  'must be encrypted (https, or tls for syslog): only private hosts in CV_OUTBOUND_ALLOW may do without';
+
 type AllowedRanges = 'public' | 'private' | 'never';
 
 /** No server has these addresses, and a kernel may route them to the machine itself. No operator means them by `0.0.0.0/0`. */
@@ -111,6 +138,7 @@ const NEVER = ['unspecified', 'broadcast', 'multicast'];
 const GLOBAL_UNICAST: Cidr = range('2000::/3');
 /** NAT64 (RFC 6052, 2.1): how a machine without IPv4 reaches IPv4. The last four bytes are the real destination. */
 const NAT64: Cidr = range('64:ff9b::/96');
+const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress).filter((address) => address !== null);
 
 /** Public only if known to be: any range that IANA has reserved or not assigned yet is private. */
 function reachOf(address: Address): AllowedRanges {

@@ -1,8 +1,8 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { SECOND_MS } from '../base/clock.ts';
 import { activeTrace } from '../observability/trace.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 import { type AddressGuard, BlockedAddress, type Destination, UnresolvedHost } from './address-guard.ts';
 import { OutgoingSlots } from './outgoing-slots.ts';
 

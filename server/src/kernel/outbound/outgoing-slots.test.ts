@@ -4,11 +4,11 @@ import { OutgoingSlots } from './outgoing-slots.ts';
 
 /** Takes as many slots as a tenant gets, at hosts that differ unless one is named. */
 function takeAll(slots: OutgoingSlots, owner: string, host?: string): (() => void)[] {
-  const taken: (() => void)[] = [];
+  const entered: (() => void)[] = [];
   for (;;) {
-    const leave = slots.enter(owner, host ?? `${owner}-${taken.length}`);
-    if (leave === null) return taken;
-    taken.push(leave);
+    const leave = slots.enter(owner, host ?? `${owner}-${entered.length}`);
+    if (leave === null) return entered;
+    entered.push(leave);
   }
 }
 
@@ -16,7 +16,7 @@ test('tenants that hold all they get leave some to others, at one host and in to
   for (const host of ['shared', undefined]) {
     const slots = new OutgoingSlots();
     const held = Array.from({ length: 16 }, (_, i) => takeAll(slots, `tenant-${i}`, host));
-    const counts = held.map((taken) => taken.length);
+    const counts = held.map((entered) => entered.length);
     assert.equal(counts[0], host === undefined ? 64 : 32);
     assert.ok(
       counts.every((count, i) => count >= 1 && count <= Number(counts[Math.max(0, i - 1)])),

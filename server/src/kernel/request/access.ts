@@ -1,18 +1,20 @@
 import type { Authenticated, View } from '../auth/authentication.ts';
+import type { ResourceAttributes, RoutedCall } from '../auth/call.ts';
+import type { Principal } from '../auth/principal.ts';
 import { allowedRangesInVault, certainRanges, demandsInVault, vaultsByName } from '../authz/allowed-ranges.ts';
-import { authorize, isAuthorized } from '../authz/authorize.ts';
+import { type Authorization, authorize, isAuthorized } from '../authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from '../authz/ceiling.ts';
 import type { AccessContext, Demand } from '../authz/condition.ts';
+import { couldShow } from '../authz/disclosure.ts';
 import { couldEverAllow } from '../authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from '../authz/path-ranges.ts';
 import { vaultResource } from '../authz/pattern.ts';
-import { CofferError } from '../platform/errors.ts';
-import type { ResourceAttributes, RoutedCall } from './call.ts';
+import { CofferError } from '../base/errors.ts';
+import { inSlices, nextIteration } from '../fairness/time-slice.ts';
 import type { Caller } from './caller.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
-import type { Principal } from './principal.ts';
 import type { RequestRecord } from './record.ts';
-import { ipNotAllowed, notPermitted, outOfScope } from './refusals.ts';
+import { ipNotAllowed, notPermitted, outOfScope, tooCostly } from './refusals.ts';
 import { MFA_FRESH_MS, proofRequired } from './second-factor.ts';
 
 /** Where a request gets facts about its caller that are not part of the request. */
@@ -81,6 +83,13 @@ export class Access implements Acceptance {
   decide<T>(decide: (principal: Principal) => T): T {
     const outcome = decide(this.#caller.principal);
     this.#decisions?.add(decide, outcome);
+    return outcome;
+  }
+
+  /** The same for a decision that takes many steps. The caller may hold locks meanwhile. */
+  async decideInSlices<T>(decide: (principal: Principal) => Generator<void, T>): Promise<T> {
+    const outcome = await inSlices(decide(this.#caller.principal), nextIteration);
+    this.#decisions?.addSteps(decide, outcome);
     return outcome;
   }
 
@@ -160,7 +169,19 @@ export class Access implements Acceptance {
 
   /** Whether the caller is allowed. Lists use it to leave out items without refusing the request. */
   may(action: string, resource: string, attributes: ResourceAttributes = {}): boolean {
-    return this.#refusal(action, resource, attributes) === null;
+    const request = { action, resource, context: this.#facts(attributes) };
+    return this.decide((principal) => isAuthorized(principal, request));
+  }
+
+  /** The decision on such a request, with its reason, and whether another address, another time or a second factor would change a refusal. */
+  explain(action: string, resource: string, attributes: ResourceAttributes): Authorization & { conditional: boolean } {
+    const request = { action, resource, context: this.#facts(attributes) };
+    return this.decide((principal) => {
+      const decision = authorize(principal, request);
+      const conditional =
+        decision.refusedBy === 'policy' && couldShow(principal.policies, [action], { resource, attributes });
+      return { ...decision, conditional };
+    });
   }
 
   /** For a further alias of the resource that was decided on. An allow on any alias grants; a deny on any alias wins. */
@@ -254,7 +275,12 @@ export class Access implements Acceptance {
     const decision = authorize(this.#caller.principal, request);
     const auditReason = `${action}: ${decision.reason}`;
     if (decision.reason === 'ip_not_allowed') return ipNotAllowed(auditReason);
-    return decision.reason === 'out_of_scope' ? outOfScope(auditReason) : notPermitted(action, auditReason);
+    if (decision.reason === 'policies_too_costly') return tooCostly(auditReason);
+    if (decision.reason === 'out_of_scope') return outOfScope(auditReason);
+    const { permission, resource: declared } = this.#request.declaration;
+    // The resource of a declaration has only what the caller sent. One that was loaded may have a name that the caller must not learn.
+    const isSent = action === permission && declared !== 'loaded';
+    return notPermitted(action, auditReason, isSent ? resource : null);
   }
 
   /** A handler whose resource is declared as `loaded` must have decided on it. */
@@ -284,7 +310,7 @@ export class Access implements Acceptance {
       const refusal = this.#refusal(this.#request.declaration.permission, resource, attributes);
       if (refusal !== null) throw refusal;
     }
-    if (this.#decisions?.standFor(principal, before) === false) throw new RightsChanged();
+    if ((await this.#decisions?.standFor(principal, before)) === false) throw new RightsChanged();
     for (const other of this.#alsoAccepted) await other.acceptAgain(view);
     this.#caller.become(principal, epoch, proofs);
   }

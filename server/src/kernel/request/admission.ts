@@ -1,7 +1,7 @@
+import { CofferError } from '../base/errors.ts';
+import { NONE } from '../endpoint/declaration.ts';
 import { PLANS, type Plan } from '../limits/rate-classes.ts';
-import { CofferError } from '../platform/errors.ts';
 import type { Context } from './context.ts';
-import { NONE } from './declaration.ts';
 
 /** Some rows belong to the installation instead of a tenant. No policy of a tenant can grant access to them. */
 export function requireOwnTenant(ctx: Context): void {

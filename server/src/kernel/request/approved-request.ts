@@ -1,14 +1,15 @@
 import { type Authenticated, NO_PROOFS, type View } from '../auth/authentication.ts';
-import { CofferError } from '../platform/errors.ts';
-import type { Kernel } from '../platform/kernel.ts';
+import type { Call, RoutedCall } from '../auth/call.ts';
+import type { Actor, Principal } from '../auth/principal.ts';
+import { CofferError } from '../base/errors.ts';
+import type { ApprovalKind, Proposal } from '../endpoint/approval.ts';
 import type { Reader, Tx } from '../storage/database.ts';
 import { requireOwnTenant, requireTier } from './admission.ts';
-import type { ApprovalKind, Proposal } from './approval.ts';
-import type { Call, RoutedCall } from './call.ts';
 import { recorded } from './change.ts';
 import { type ChangeStrategy, Context, type Outcome } from './context.ts';
-import { authorizeDeclared, type ReadyEndpoint } from './pipeline.ts';
-import type { Actor, Principal } from './principal.ts';
+import type { Kernel } from './kernel.ts';
+import { authorizeDeclared } from './pipeline.ts';
+import type { ReadyEndpoint } from './ready-endpoint.ts';
 
 export interface Grant {
   approvalId: string;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { endpoint, NONE } from '../endpoint/declaration.ts';
+import { object } from '../wire/wire.ts';
 import { bindContract } from './binding.ts';
-import { endpoint, NONE } from './declaration.ts';
-import { object } from './wire.ts';
 
 const base = {
   noun: 'things',

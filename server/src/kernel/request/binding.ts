@@ -1,6 +1,6 @@
+import type { Principal } from '../auth/principal.ts';
+import type { EndpointDeclaration, Input, Output } from '../endpoint/declaration.ts';
 import type { Context } from './context.ts';
-import type { EndpointDeclaration, Input, Output } from './declaration.ts';
-import type { Principal } from './principal.ts';
 
 /** A response too large for memory. It is written piece by piece, after it was authorized and recorded. */
 export class Streamed {

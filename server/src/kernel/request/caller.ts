@@ -1,5 +1,5 @@
 import { NO_PROOFS, type Proofs } from '../auth/authentication.ts';
-import type { Actor, Principal } from './principal.ts';
+import type { Actor, Principal } from '../auth/principal.ts';
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
 

@@ -1,10 +1,11 @@
 import type { Authenticated, Authentication, View } from '../auth/authentication.ts';
-import type { MacKey } from '../crypto/keyring.ts';
+import type { RoutedCall } from '../auth/call.ts';
+import { CofferError } from '../base/errors.ts';
+import { type ApprovalKind, ApprovalRequired, PENDING_STATUS, type Proposal, ruleOf } from '../endpoint/approval.ts';
+import type { MacKey } from '../keys/keyring.ts';
 import type { Tx } from '../storage/database.ts';
 import { whileAccepted } from './acceptance.ts';
-import { type ApprovalKind, ApprovalRequired, PENDING_STATUS, type Proposal, ruleOf } from './approval.ts';
-import type { ApprovalQueue } from './approval-queue.ts';
-import type { RoutedCall } from './call.ts';
+import type { ApprovalQueue, ReportBreakGlass } from './approval-queue.ts';
 import type { ChangeStrategy, Context, Outcome } from './context.ts';
 
 /** What a change needs from the pipeline. */
@@ -18,23 +19,42 @@ export interface ChangeParts {
 /** An ordinary request makes its change in a transaction of its own, or stores itself there until it is approved. */
 export class OwnTransaction implements ChangeStrategy {
   readonly #parts: ChangeParts;
+  /** Set while the change of an owner runs again who need not wait for approval. */
+  #isGlassBroken = false;
 
   constructor(parts: ChangeParts) {
     this.#parts = parts;
   }
 
   async commit<T>(ctx: Context, act: (tx: Tx) => Promise<T>): Promise<Outcome<T>> {
+    const { approvals } = this.#parts;
     const headKey = await ctx.kernel.audit.headKey(ctx.tenantId);
+    const recording = { headKey, status: ctx.declaration.status };
     try {
       await requireLease(ctx, false);
-      const result = await this.#transaction(ctx, { headKey, status: ctx.declaration.status }, act);
-      return { kind: 'committed', result };
+      return { kind: 'committed', result: await this.#transaction(ctx, recording, act) };
     } catch (error) {
       if (!(error instanceof ApprovalRequired)) throw error;
-      const store = await this.#parts.approvals.prepare(ctx, error.proposal);
+      const report = await approvals.breakGlass(ctx, error.proposal);
+      if (report !== null) return { kind: 'committed', result: await this.#breakGlass(ctx, recording, act, report) };
+      const store = await approvals.prepare(ctx, error.proposal);
       const approval = await this.#transaction(ctx, { headKey, status: PENDING_STATUS }, store);
       return { kind: 'pending', approval };
     }
+  }
+
+  #breakGlass<T>(
+    ctx: Context,
+    recording: Recording,
+    act: (tx: Tx) => Promise<T>,
+    report: ReportBreakGlass,
+  ): Promise<T> {
+    this.#isGlassBroken = true;
+    return this.#transaction(ctx, recording, async (tx) => {
+      const result = await act(tx);
+      await report(tx);
+      return result;
+    });
   }
 
   #transaction<T>(ctx: Context, recording: Recording, act: (tx: Tx) => Promise<T>): Promise<T> {
@@ -52,6 +72,10 @@ export class OwnTransaction implements ChangeStrategy {
   }
 
   async requireApproval(ctx: Context, kind: ApprovalKind, proposal: Proposal): Promise<void> {
+    if (this.#isGlassBroken) {
+      if (proposal.ownerMayAct === true) return;
+      throw new CofferError('VERSION_CONFLICT', 'What you change was changed concurrently: read it again and retry.');
+    }
     if (ruleOf(kind).alwaysWaits || !(await this.#parts.approvals.isOnlyApprover(ctx, proposal))) {
       throw new ApprovalRequired(proposal);
     }

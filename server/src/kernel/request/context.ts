@@ -1,12 +1,12 @@
-import type { Kernel } from '../platform/kernel.ts';
+import type { Call, RoutedCall } from '../auth/call.ts';
+import type { Principal } from '../auth/principal.ts';
+import { type ApprovalKind, AwaitsApproval, type PendingApproval, type Proposal } from '../endpoint/approval.ts';
+import { type EndpointDeclaration, NONE, workOf } from '../endpoint/declaration.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { TracedDatabase } from '../storage/traced-database.ts';
 import { Access, type CallerSource } from './access.ts';
-import { type ApprovalKind, AwaitsApproval, type PendingApproval, type Proposal } from './approval.ts';
-import type { Call, RoutedCall } from './call.ts';
 import { Caller } from './caller.ts';
-import { type EndpointDeclaration, NONE, workOf } from './declaration.ts';
-import type { Principal } from './principal.ts';
+import type { Kernel } from './kernel.ts';
 import { RequestRecord } from './record.ts';
 
 /** What became of a change: it was committed, or it waits for approval. */

@@ -1,4 +1,4 @@
-import { invalidField } from '../platform/errors.ts';
+import { invalidField } from '../base/errors.ts';
 
 /** Returns the reason as it is recorded. Surrounding blanks do not count, and blanks alone are not a reason. */
 export function demandedReason(text: string, lengthMin: number): string {

@@ -1,4 +1,4 @@
-import type { CofferError } from '../platform/errors.ts';
+import type { CofferError } from '../base/errors.ts';
 
 /** An error for a person in front of a browser, without a script or a style. */
 export function errorPage({ code, message }: CofferError, requestId: string): string {

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import { BINDING_LENGTH, foreignCursor } from '../storage/cursor.ts';
+import { type EndpointDeclaration, type Input, NONE } from '../endpoint/declaration.ts';
+import { BINDING_LENGTH, foreignCursor } from '../wire/cursor.ts';
 import type { Context } from './context.ts';
-import { type EndpointDeclaration, type Input, NONE } from './declaration.ts';
 
 /** This key has no scheduled rotation, because a rotation would invalidate the cursors of everyone who is paging at that moment. */
 const PURPOSE = 'list-cursors';
@@ -15,7 +15,7 @@ export function placeOfCursor({ query, body }: EndpointDeclaration): CursorPlace
 }
 
 /** Identifies a list and its filters: all of the input except the cursor and the limit. */
-export function listAsked({ name }: EndpointDeclaration, { params, query, body }: Input): string {
+export function listDigest({ name }: EndpointDeclaration, { params, query, body }: Input): string {
   const parts = [params, query, body].map((part) =>
     Object.entries((part ?? {}) as object)
       .filter(isFilter)
@@ -33,7 +33,7 @@ function isFilter([name]: [string, unknown]): boolean {
  * would silently skip rows.
  */
 export async function withPlainCursor(ctx: Context, place: CursorPlace, input: Input): Promise<Input> {
-  ctx.requestList(listAsked(ctx.declaration, input));
+  ctx.requestList(listDigest(ctx.declaration, input));
   const part = (input[place] ?? {}) as { cursor?: string };
   if (part.cursor === undefined) return input;
   const end = part.cursor.length - BINDING_LENGTH;

@@ -1,51 +1,34 @@
-import type { AuditEntry } from '../audit/entry.ts';
-import {
-  type Authenticated,
-  type Authentication,
-  invalidToken,
-  RefusedCredential,
-  UnacceptedKind,
-} from '../auth/authentication.ts';
+import type { AuditEntry } from '../audit/entry/entry.ts';
+import type { Authenticated, Authentication } from '../auth/authentication.ts';
+import type { Call } from '../auth/call.ts';
+import type { Principal } from '../auth/principal.ts';
+import { FORWARD_STATUS, ForeignCaller, ForwardedRequest } from '../auth/region-gate.ts';
+import { addressGroup } from '../base/address-group.ts';
+import { CofferError } from '../base/errors.ts';
 import { UnsealError } from '../crypto/sealing.ts';
+import { PENDING_STATUS } from '../endpoint/approval.ts';
+import { type EndpointDeclaration, type Input, NONE, NOT_MODIFIED_STATUS } from '../endpoint/declaration.ts';
 import type { BulkRequest } from '../fairness/bulk-requests.ts';
-import { type InputValidator, inputValidator } from '../http/validation.ts';
-import { ForgedRowError } from '../integrity/row-keys.ts';
-import { addressGroup } from '../limits/address-group.ts';
-import type { IdempotentRequest, SavedAnswer } from '../limits/idempotency.ts';
 import type { RateState } from '../limits/rate-limiter.ts';
-import {
-  countByTenant,
-  limitByAddress,
-  limitByTenant,
-  limitFailures,
-  overLimit,
-  rateHeaders,
-} from '../limits/request-limits.ts';
-import { CofferError, type ErrorCode } from '../platform/errors.ts';
-import type { Kernel } from '../platform/kernel.ts';
 import { adviceFor } from '../storage/advice.ts';
 import type { Tx } from '../storage/database.ts';
+import { ForgedRowError } from '../storage/row-keys.ts';
+import { contentTypeIn, statusIn } from '../wire/wire-format.ts';
 import { recheck } from './acceptance.ts';
 import { requireEnrolment, requireOwnTenant, requireTier } from './admission.ts';
-import { PENDING_STATUS } from './approval.ts';
 import type { ApprovalQueue } from './approval-queue.ts';
-import { type BoundEndpoint, NotModified, Preserialized, Streamed } from './binding.ts';
-import type { Call } from './call.ts';
+import { NotModified, Preserialized, Streamed } from './binding.ts';
 import { OwnTransaction, requireLease } from './change.ts';
 import { Context } from './context.ts';
-import {
-  CREDENTIAL_NAMES,
-  type EndpointDeclaration,
-  errorCodes,
-  type Input,
-  NONE,
-  NOT_MODIFIED_STATUS,
-} from './declaration.ts';
-import { type CursorPlace, placeOfCursor, withBoundCursor, withPlainCursor } from './list-cursor.ts';
-import type { Principal } from './principal.ts';
-import { FORWARD_STATUS, ForeignCaller, ForwardedRequest } from './region-gate.ts';
+import type { IdempotentRequest } from './idempotency.ts';
+import type { Kernel } from './kernel.ts';
+import { type CursorPlace, withBoundCursor, withPlainCursor } from './list-cursor.ts';
+import type { ReadyEndpoint } from './ready-endpoint.ts';
+import { refuseCaller, withoutDataHere } from './refused-caller.ts';
 import { errorReply, isRefusal, isStream, type Reply } from './reply.ts';
-import { contentTypeIn, statusIn } from './wire-format.ts';
+import { countByTenant, limitByAddress, limitByTenant, overLimit, rateHeaders } from './request-limits.ts';
+import { answerToSave, authorizeReplay, repeatedReply } from './saved-answer.ts';
+import { requireSentFor } from './session-owner.ts';
 
 /** The tenant or address whose share of the body memory a body counts towards. */
 export type BodyHolder = { tenantId: string } | { address: string };
@@ -60,26 +43,22 @@ export interface UnreadBody {
 
 const RECORDED_AT_ONCE = 200;
 
-/** An endpoint with everything that can be prepared before the first request. */
-export interface ReadyEndpoint extends BoundEndpoint {
-  validate: InputValidator;
-  serialize(result: unknown): string;
-  declaredErrors: ReadonlySet<ErrorCode>;
-  cursorPlace: CursorPlace | null;
+/** One request on its way through the steps. */
+interface Run {
+  readonly endpoint: ReadyEndpoint;
+  readonly ctx: Context;
+  rate: RateState | null;
+  /** The place among bulk requests, which is left in the end. */
+  bulk: BulkRequest | null;
+  idempotent: IdempotentRequest | null;
 }
 
-export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => string): ReadyEndpoint {
-  const { declaration } = bound;
-  return {
-    ...bound,
-    serialize,
-    validate: inputValidator(declaration),
-    declaredErrors: new Set(errorCodes(declaration)),
-    cursorPlace: placeOfCursor(declaration),
-  };
-}
+type Answered = Omit<Reply, 'headers'> & { readonly isReplay: boolean };
 
-/** The steps of a request, in the order that the API contract requires. Parsing and the request id come before, in http/. */
+/**
+ * The steps of a request, in the order that the API contract requires: admit, receive, authorize, act, record, reply. Parsing and the request id
+ * come before, in http/.
+ */
 export class Pipeline {
   readonly #kernel: Kernel;
   readonly #authentication: Authentication;
@@ -92,64 +71,96 @@ export class Pipeline {
   }
 
   async answer(endpoint: ReadyEndpoint, call: Call, unread: UnreadBody | null): Promise<Reply> {
-    const { declaration } = endpoint;
-    let idempotent: IdempotentRequest | null = null;
-    let rate: RateState | null = null;
-    let bulk: BulkRequest | null = null;
-    const storeResponse = async (tx: Tx, status: number, result: unknown) => {
-      if (idempotent === null) return;
-      await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx, result));
-    };
-    const parts = { authentication: this.#authentication, approvals: this.#approvals, storeResponse };
-    const ctx = new Context(this.#kernel, declaration, call, new OwnTransaction(parts));
+    const run = this.#begin(endpoint, call);
     const { trace } = call;
     try {
       trace?.step('authenticate');
-      rate = limitByAddress(ctx);
-      if (declaration.credentials !== 'public') {
-        const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
-        if (authenticating !== undefined) await authenticating;
-        const admitting = this.#kernel.regionGate.admit(call, declaration, ctx.tenantId, ctx.caller.epoch);
-        if (admitting !== undefined) await admitting;
-        rate = declaration.session === 'ends' ? countByTenant(ctx) : limitByTenant(ctx);
-        requireTier(ctx);
-      }
-      requireOwnTenant(ctx);
-      requireEnrolment(ctx);
+      const admitting = this.#admit(run);
+      if (admitting !== undefined) await admitting;
       trace?.step('parse');
-      if (unread !== null) await this.#receive(ctx, unread);
-      const input = endpoint.validate(ctx.call);
+      if (unread !== null) await this.#receive(run.ctx, unread);
+      const input = endpoint.validate(run.ctx.call);
       trace?.step('authorize');
-      authorizeDeclared(ctx);
+      authorizeDeclared(run.ctx);
       trace?.step('handle');
-      if (declaration.bulk === true) bulk = await this.#kernel.bulkRequests.enter(ctx.tenantId);
-      if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
-      const done =
-        idempotent === null
-          ? { result: await answerOf(endpoint, ctx, input) }
-          : await this.#kernel.idempotency.once(idempotent, () => answerOf(endpoint, ctx, input));
-      const isReplay = 'saved' in done;
-      if (isReplay) replay(ctx, done.saved);
-      const reply = isReplay ? repeatedReply(endpoint, ctx, done.saved) : finishedReply(endpoint, ctx, done.result);
-      if (ctx.outcome === null && declaration.audit !== NONE && !ctx.record.isUnrecorded) {
-        trace?.step('audit');
-        await this.#recordRead(ctx, reply.status);
-      }
-      if (declaration.effect === 'change') await requireLease(ctx, isReplay || ctx.outcome !== null);
-      const { unlistedReads } = ctx.record;
-      if (unlistedReads !== null) this.#countUnlisted(ctx, unlistedReads);
-      const body =
-        bulk !== null && isStream(reply.body)
-          ? bulk.until(this.#untilRefused(endpoint, ctx, reply.body))
-          : reply.body || null;
-      return { status: reply.status, body, headers: replyHeaders(ctx, rate, { isReplay, hasBody: body !== null }) };
+      const answered = await this.#act(run, input);
+      await this.#record(run, answered);
+      return this.#reply(run, answered);
     } catch (error) {
-      return error instanceof ForwardedRequest
-        ? await this.#forward(endpoint, ctx, error)
-        : await this.#refuse(endpoint, ctx, rate?.isExceeded === true ? overLimit(rate) : error, rate);
+      return await this.#fail(run, error);
     } finally {
-      bulk?.handled();
+      run.bulk?.handled();
     }
+  }
+
+  #begin(endpoint: ReadyEndpoint, call: Call): Run {
+    const storeResponse = async (tx: Tx, status: number, result: unknown) => {
+      if (run.idempotent === null) return;
+      await this.#kernel.idempotency.save(tx, run.idempotent, answerToSave(endpoint, status, run.ctx, result));
+    };
+    const parts = { authentication: this.#authentication, approvals: this.#approvals, storeResponse };
+    const ctx = new Context(this.#kernel, endpoint.declaration, call, new OwnTransaction(parts));
+    const run: Run = { endpoint, ctx, rate: null, bulk: null, idempotent: null };
+    return run;
+  }
+
+  /** Decides who the caller is, and whether their requests are served here and now. Returns a promise only if there is something to wait for. */
+  #admit(run: Run): Promise<void> | undefined {
+    const { endpoint, ctx } = run;
+    const { declaration } = endpoint;
+    // What is recorded would bear the wrong time, and what has expired would be judged by it.
+    if (declaration.audit !== NONE && declaration.anyClock !== true) this.#kernel.clockGuard.refuseWrongClock();
+    run.rate = limitByAddress(ctx);
+    if (declaration.credentials === 'public') return admitTenant(ctx);
+    const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
+    return authenticating === undefined ? this.#admitCaller(run) : authenticating.then(() => this.#admitCaller(run));
+  }
+
+  #admitCaller(run: Run): Promise<void> | undefined {
+    const { ctx } = run;
+    const limit = () => {
+      run.rate = ctx.declaration.session === 'ends' ? countByTenant(ctx) : limitByTenant(ctx);
+      requireTier(ctx);
+      admitTenant(ctx);
+    };
+    const admitting = this.#kernel.regionGate.admit(ctx.call, ctx.declaration, ctx.tenantId, ctx.caller.epoch);
+    if (admitting !== undefined) return admitting.then(limit);
+    limit();
+  }
+
+  async #act(run: Run, input: Input): Promise<Answered> {
+    const { endpoint, ctx } = run;
+    if (endpoint.declaration.bulk === true) run.bulk = await this.#kernel.bulkRequests.enter(ctx.tenantId);
+    if (ctx.call.headers['idempotency-key'] !== undefined) run.idempotent = await this.#idempotentRequest(ctx);
+    const done =
+      run.idempotent === null
+        ? { result: await answerOf(endpoint, ctx, input) }
+        : await this.#kernel.idempotency.once(run.idempotent, () => answerOf(endpoint, ctx, input));
+    if (!('saved' in done)) return { ...finishedReply(endpoint, ctx, done.result), isReplay: false };
+    authorizeReplay(ctx, done.saved);
+    return { ...repeatedReply(endpoint, ctx, done.saved), isReplay: true };
+  }
+
+  /** The entries of a change were written in its transaction. */
+  async #record({ ctx }: Run, { status, isReplay }: Answered): Promise<void> {
+    const { declaration, record, outcome } = ctx;
+    if (outcome === null && declaration.audit !== NONE && !record.isUnrecorded) {
+      ctx.call.trace?.step('audit');
+      await this.#recordRead(ctx, status);
+    }
+    if (declaration.effect === 'change') await requireLease(ctx, isReplay || outcome !== null);
+    if (record.unlistedReads !== null) this.#countUnlisted(ctx, record.unlistedReads);
+  }
+
+  #reply({ endpoint, ctx, rate, bulk }: Run, { status, body: answered, isReplay }: Answered): Reply {
+    const body =
+      bulk !== null && isStream(answered) ? bulk.until(this.#untilRefused(endpoint, ctx, answered)) : answered || null;
+    return { status, body, headers: replyHeaders(ctx, rate, { isReplay, hasBody: body !== null }) };
+  }
+
+  async #fail({ endpoint, ctx, rate }: Run, error: unknown): Promise<Reply> {
+    if (error instanceof ForwardedRequest) return this.#forward(endpoint, ctx, error);
+    return this.#refuse(endpoint, ctx, rate?.isExceeded === true ? overLimit(rate) : error, rate);
   }
 
   /** A caller who is revoked while a response streams does not get the rest. The refusal is recorded and the response is cut off. */
@@ -193,9 +204,15 @@ export class Pipeline {
   ): Promise<void> | undefined {
     const gate = {
       prefetch: (known: Principal) => prefetch?.(ctx, known) ?? null,
-      recognize: (principal: Principal) => ctx.caller.recognize(principal),
+      recognize: (principal: Principal) => {
+        requireSentFor(ctx.call, principal);
+        ctx.caller.recognize(principal);
+      },
     };
-    const become = ({ principal, epoch, proofs }: Authenticated) => ctx.caller.become(principal, epoch, proofs);
+    const become = ({ principal, epoch, proofs }: Authenticated) => {
+      requireSentFor(ctx.call, principal);
+      ctx.caller.become(principal, epoch, proofs);
+    };
     try {
       const authenticated = this.#authentication.authenticate(ctx, accepted, gate);
       if (authenticated instanceof Promise)
@@ -209,9 +226,11 @@ export class Pipeline {
   /** A caller whom only another region knows is forwarded, unless this endpoint never is. */
   async #refuseCaller(ctx: Context, error: unknown): Promise<never> {
     if (!(error instanceof ForeignCaller)) refuseCaller(ctx, error);
-    ctx.caller.identify(error.token.tenantId, error.actor);
-    await this.#kernel.regionGate.forwardForeign(ctx.call, ctx.declaration, error);
-    refuseCaller(ctx, invalidToken('the tenant has no data in this region'));
+    const { tenantId } = error.token;
+    requireSentFor(ctx.call, { ...error.actor, tenantId });
+    ctx.caller.identify(tenantId, error.actor);
+    const home = await this.#kernel.regionGate.forwardForeign(ctx.call, ctx.declaration, error);
+    refuseCaller(ctx, withoutDataHere(home));
   }
 
   async #receive(ctx: Context, unread: UnreadBody): Promise<void> {
@@ -238,8 +257,8 @@ export class Pipeline {
     const condition = headers['if-match'];
     // Added only if present, so that responses stored before these parts were included can still be replayed.
     const more = query === '' && condition === undefined ? [] : [query, condition ?? null];
-    const asked = [ctx.declaration.name, params, body, ...more];
-    return this.#kernel.idempotency.request(String(key), tenantId, credentialId, asked);
+    const requestInput = [ctx.declaration.name, params, body, ...more];
+    return this.#kernel.idempotency.request(String(key), tenantId, credentialId, requestInput);
   }
 
   /** Recorded in the log of the operator, because the tenant's own log is in its primary region. */
@@ -251,7 +270,9 @@ export class Pipeline {
     } catch (failure) {
       return this.#refuse(endpoint, ctx, failure, null);
     }
-    return { status: FORWARD_STATUS, headers: { ...headers }, body: null };
+    // The tenant of a caller without rows here has its limits elsewhere.
+    const rate = ctx.caller.principalOrNull === null ? null : countByTenant(ctx);
+    return { status: FORWARD_STATUS, headers: { ...headers, ...(rate && rateHeaders(rate)) }, body: null };
   }
 
   /** A refusal is recorded before the caller gets it. If it cannot be recorded, the response is 503 instead. */
@@ -316,31 +337,6 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }
 
-function refuseCaller(ctx: Context, error: unknown): never {
-  if (error instanceof UnacceptedKind) refuseKind(ctx, error);
-  if (error instanceof RefusedCredential && error.owner !== null)
-    ctx.caller.identify(error.owner.tenantId, error.owner);
-  if (error instanceof RefusedCredential && error.presented !== null) ctx.record.describe(error.presented);
-  if (isRefusal(error)) limitFailures(ctx);
-  throw error;
-}
-
-/** The caller is authenticated, so the refusal counts towards their own limit, not as a failed guess from their address. */
-function refuseKind(ctx: Context, { principal, epoch, accepted }: UnacceptedKind): never {
-  ctx.caller.become(principal, epoch);
-  const rate = limitByTenant(ctx);
-  const kinds = accepted.map((kind) => CREDENTIAL_NAMES[kind]).join(', ');
-  throw new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    `The credential is valid, but its kind is not accepted here. Accepted: ${kinds}.`,
-    {
-      auditReason: `a ${principal.credential} is not accepted here`,
-      details: { accepted },
-      headers: rateHeaders(rate),
-    },
-  );
-}
-
 function replyHeaders(
   ctx: Context,
   rate: RateState | null,
@@ -353,6 +349,11 @@ function replyHeaders(
   else if (format && hasBody) headers['Content-Type'] = contentTypeIn(format, ctx.call.headers.accept);
   for (const name in ctx.replyHeaders) headers[name] = ctx.replyHeaders[name] as string;
   return headers;
+}
+
+function admitTenant(ctx: Context): undefined {
+  requireOwnTenant(ctx);
+  requireEnrolment(ctx);
 }
 
 export function authorizeDeclared(ctx: Context): void {
@@ -402,44 +403,4 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   if (declaration.raw !== NONE) return { status: declaration.status, body: result as string | Uint8Array };
   if (declaration.output === NONE) return { status: declaration.status, body: null };
   return { status: declaration.status, body: endpoint.serialize(result) };
-}
-
-/** No resource has an empty name. */
-const CREDENTIAL_ALONE = '';
-
-function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, result: unknown): SavedAnswer {
-  const { attributes, isCredentialEnough } = ctx.access;
-  const resource = isCredentialEnough ? CREDENTIAL_ALONE : ctx.record.resource;
-  const { output, status: own } = endpoint.declaration;
-  if (status !== own) return { status, resource, attributes, body: JSON.stringify(result) };
-  const kept = { status, resource, attributes };
-  if (isBytes(endpoint, status)) return { ...kept, body: rawText(ctx, result as string | Uint8Array) };
-  return { ...kept, body: output === NONE ? '' : endpoint.serialize(result) };
-}
-
-/** A raw response may be any bytes, so it is stored as base64 text. */
-function isBytes({ declaration }: ReadyEndpoint, status: number): boolean {
-  return declaration.raw !== NONE && status === declaration.status;
-}
-
-/** The headers are stored too, because one of them may hold the key that decrypts the bytes. */
-function rawText({ replyHeaders }: Context, bytes: string | Uint8Array): string {
-  return JSON.stringify({ headers: replyHeaders, base64: Buffer.from(bytes).toString('base64') });
-}
-
-function repeatedReply(endpoint: ReadyEndpoint, ctx: Context, { status, body }: SavedAnswer): Omit<Reply, 'headers'> {
-  if (!isBytes(endpoint, status)) return { status, body };
-  // Releases up to 0.4 stored the bytes without headers.
-  const { headers, base64 } = body.startsWith('{') ? JSON.parse(body) : { headers: {}, base64: body };
-  for (const name in headers) ctx.setHeader(name, headers[name]);
-  return { status, body: Buffer.from(base64, 'base64') };
-}
-
-/** A `loaded` resource is authorized again, because rights may have changed since the response was stored. */
-function replay(ctx: Context, saved: SavedAnswer): void {
-  if (ctx.declaration.resource === 'loaded') {
-    if (saved.resource === CREDENTIAL_ALONE) ctx.access.authorizeCredentialOnly();
-    else ctx.access.authorize(saved.resource, saved.attributes);
-  }
-  ctx.record.describe({ idempotent_replay: true });
 }

@@ -1,6 +1,6 @@
-import { type AuditDecision, type AuditEntry, cleanText, detailsText, vaultOf } from '../audit/entry.ts';
-import { elsewhere, requestEntry } from '../audit/request-entry.ts';
-import type { RoutedCall } from './call.ts';
+import { type AuditDecision, type AuditEntry, cleanText, detailsText, vaultOf } from '../audit/entry/entry.ts';
+import { elsewhere, requestEntry } from '../audit/entry/request-entry.ts';
+import type { RoutedCall } from '../auth/call.ts';
 import type { Caller } from './caller.ts';
 
 /** What the audit log will say about a request. */
@@ -63,9 +63,14 @@ export class RequestRecord {
    * A vault can be set so that successful reads of its ordinary secrets are counted instead of recorded. Refusals and changes are always recorded.
    */
   leaveUnrecorded(vault: string, reads: number): void {
+    this.leaveOut();
+    this.countUnlisted(vault, reads);
+  }
+
+  /** For a success that tells nothing worth a record, such as one of thousands of scrapes a day. */
+  leaveOut(): void {
     if (this.#request.declaration.effect !== 'read') throw new Error('a change is always recorded');
     this.#isUnrecorded = true;
-    this.countUnlisted(vault, reads);
   }
 
   /** For a request that is itself recorded but also reads from vaults whose reads are only counted. */

@@ -1,4 +1,4 @@
-import { CofferError } from '../platform/errors.ts';
+import { CofferError } from '../base/errors.ts';
 
 /** Errors for a caller whose credential or policies do not allow something. */
 
@@ -13,7 +13,16 @@ export function outOfScope(auditReason: string): CofferError {
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }
 
-export function notPermitted(action: string, auditReason: string): CofferError {
+/** The resource is null where the caller may not know its name, such as that of a row found by its id. */
+export function notPermitted(action: string, auditReason: string, resource: string | null = null): CofferError {
   const message = `Your credential does not permit ${action} here. Ask an administrator for a policy that allows it.`;
+  const details = { action, ...(resource !== null && { resource }) };
+  return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason, details });
+}
+
+/** Only policies of an earlier release, or those of very many groups, can cost so much. */
+export function tooCostly(auditReason: string): CofferError {
+  const message =
+    'Your policies have too many patterns to decide about a path of this length. Ask an administrator to shorten them or to detach some.';
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }

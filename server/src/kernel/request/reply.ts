@@ -1,6 +1,6 @@
-import { CofferError } from '../platform/errors.ts';
+import { CofferError } from '../base/errors.ts';
+import { contentTypeIn, statusIn, type WireFormat } from '../wire/wire-format.ts';
 import { errorPage } from './error-page.ts';
-import { contentTypeIn, statusIn, type WireFormat } from './wire-format.ts';
 
 export interface Reply {
   status: number;

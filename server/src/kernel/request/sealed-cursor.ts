@@ -1,5 +1,5 @@
 import { UnsealError } from '../crypto/sealing.ts';
-import { decodeCursorAt, encodeCursor, foreignCursor } from '../storage/cursor.ts';
+import { decodeCursorAt, encodeCursor, foreignCursor } from '../wire/cursor.ts';
 import type { Context } from './context.ts';
 
 const PURPOSE = 'cursors';

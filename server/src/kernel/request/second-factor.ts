@@ -1,5 +1,5 @@
-import { DAY_MS, MINUTE_MS } from '../platform/clock.ts';
-import { CofferError } from '../platform/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../base/clock.ts';
+import { CofferError } from '../base/errors.ts';
 
 export const MFA_FRESH_MS = 15 * MINUTE_MS;
 
@@ -10,7 +10,7 @@ export function proofRequired(what: string): CofferError {
   return new CofferError(
     'MFA_REQUIRED',
     `${what} requires a second factor used within the last 15 minutes (POST /auth/step-up, or log in with one, and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
-    // To whoever has only newer factors a page explains it, instead of asking for one in vain.
+    // A page explains it to a person with only newer factors, instead of prompting in vain.
     { details: { trusted_factor: true } },
   );
 }

@@ -1,4 +1,5 @@
-import { encodeCursor, type Page } from '../storage/cursor.ts';
+import { filterInSlices } from '../fairness/time-slice.ts';
+import { encodeCursor, type Page } from '../wire/cursor.ts';
 import type { Context } from './context.ts';
 import { openedCursor, type SearchedList, sealedCursor } from './sealed-cursor.ts';
 
@@ -22,7 +23,7 @@ export async function visiblePage<Row>(
   page: Page<Row>,
   { permissions, resources }: Items<Row>,
 ): Promise<Page<Row>> {
-  const rows = page.rows.filter((row) => ctx.access.mayByAny(permissions, resources(row)));
+  const rows = await filterInSlices(ctx.tenantId, page.rows, (row) => ctx.access.mayByAny(permissions, resources(row)));
   const isLastShown = rows.at(-1) === page.rows.at(-1);
   if (page.next_cursor === null || isLastShown) return { rows, next_cursor: page.next_cursor };
   return { rows, next_cursor: await sealedCursor(ctx, listOf(ctx), page.next_cursor) };

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { StartError } from '../base/data-folder.ts';
 import { CommitMark } from './commit-mark.ts';
-import { StartError } from './data-folder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-mark-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

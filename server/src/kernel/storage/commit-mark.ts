@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { StartError } from './data-folder.ts';
+import { StartError } from '../base/data-folder.ts';
 
 const SUFFIX = '-commits';
 const DIGITS = 10;

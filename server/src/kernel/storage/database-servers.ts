@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { parseDatabaseUrl, serverName } from './database-url.ts';
+import { SESSION_NAME } from './schema-version.ts';
 import { ScramClient } from './scram-client.ts';
 
 /** How long one server may take to say whether it accepts writes. The next one is tried then. */
@@ -106,7 +107,7 @@ export async function connectTo(url: string, settings: pg.ClientConfig): Promise
 async function requireWritable(url: string): Promise<void> {
   const client = new ScramClient({
     connectionString: url,
-    application_name: 'coffer',
+    application_name: SESSION_NAME,
     connectionTimeoutMillis: TRY_MS,
     query_timeout: TRY_MS,
   });

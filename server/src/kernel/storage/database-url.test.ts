@@ -62,15 +62,15 @@ test('each server gets the same user, database and parameters, and no other host
   const servers = fc.uniqueArray(fc.tuple(host, port), { minLength: 1, maxLength: SERVERS_MAX, selector: String });
   const password = fc.string({ maxLength: 20 }).map(encodeURIComponent);
   fc.assert(
-    fc.property(servers, password, fc.boolean(), (list, secret, isAsked) => {
+    fc.property(servers, password, fc.boolean(), (list, secret, isReadWrite) => {
       const hosts = list.map(([name, number]) => (number === undefined ? name : `${name}:${number}`));
-      const query = isAsked ? '?target_session_attrs=read-write' : '';
+      const query = isReadWrite ? '?target_session_attrs=read-write' : '';
       const parsed = parseDatabaseUrl(`postgres://u:${secret}@${hosts.join(',')}/coffer${query}`);
       assert.deepEqual(
         parsed?.servers,
         hosts.map((one) => `postgres://u:${secret}@${one}/coffer`),
       );
-      assert.equal(parsed?.isWritableRequired, isAsked || hosts.length > 1);
+      assert.equal(parsed?.isWritableRequired, isReadWrite || hosts.length > 1);
     }),
   );
 });

@@ -32,11 +32,11 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | null {
 
 /** Everything else stays exactly as it was written: the driver reads it. */
 function withoutAttribute(query: string): string {
-  const kept = query
+  const accepted = query
     .slice(1)
     .split('&')
     .filter((parameter) => parameter !== '' && !parameter.startsWith(`${ATTRIBUTE}=`));
-  return kept.length === 0 ? '' : `?${kept.join('&')}`;
+  return accepted.length === 0 ? '' : `?${accepted.join('&')}`;
 }
 
 /** As the driver reads it, which takes a URL with a user and without a host for one of a local socket. */

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Kysely } from 'kysely';
+import { CofferError, unavailable } from '../base/errors.ts';
 import type { QueueUse } from '../fairness/queue-use.ts';
-import { RowChanges } from '../integrity/row-changes.ts';
-import type { RowKeys } from '../integrity/row-keys.ts';
-import { CofferError, unavailable } from '../platform/errors.ts';
 import { type DatabaseKind, type Execute, kyselyOver } from './dialect.ts';
 import type { PreparedQuery } from './prepared-query.ts';
+import { RowChanges } from './row-changes.ts';
+import type { RowKeys } from './row-keys.ts';
 import type { Tables } from './tables.ts';
 
 export type { DatabaseKind } from './dialect.ts';
@@ -13,12 +13,15 @@ export type { DatabaseKind } from './dialect.ts';
 /** Queries, with the keys that verify whether the service wrote a row. `execute` runs SQL that is built already. */
 export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys; readonly execute: Execute };
 
+/** What became of a transaction. `unknown`: the commit was sent, and the database did not say whether it was made; it may still be made later. */
+export type Outcome = 'committed' | 'rolled back' | 'unknown';
+
 declare const inTransaction: unique symbol;
 /** A transaction. Stores that change rows require one, so that code without one does not compile. */
 export type Tx = Reader & {
   readonly changes: RowChanges;
-  /** Called if the transaction is not committed, or if the outcome is unknown. */
-  readonly onRollback: (() => void)[];
+  /** Called once with what became of the transaction. */
+  readonly onEnd: ((outcome: Outcome) => void)[];
   /** Statements that nobody waited for. The transaction is committed only if all of them succeed. */
   readonly sent: Promise<unknown>[];
   readonly [inTransaction]: true;
@@ -69,7 +72,11 @@ export interface Database {
 }
 
 /** What a driver's failure means to its callers, independent of the database. */
-export type FailureKind = 'retry' | 'unique' | 'unavailable' | 'other';
+export type FailureKind = 'retry' | 'unique' | 'unavailable' | 'outdated' | 'other';
+
+/** Why a node of an earlier release is refused. */
+export const OUTDATED =
+  'A newer release has changed the database, and this node is too old for it: send requests to a node of the newer release.';
 
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
@@ -111,7 +118,7 @@ export async function runTransaction<T>(
 
 /** A transaction's handle, with what must be checked before its commit. */
 export function transactionOver(kind: DatabaseKind, execute: Execute, rowKeys: RowKeys): Tx {
-  const parts = { changes: new RowChanges(), onRollback: [], sent: [] };
+  const parts = { changes: new RowChanges(), onEnd: [], sent: [] };
   return Object.assign(readerOver(kind, execute, rowKeys), parts) as unknown as Tx;
 }
 
@@ -131,7 +138,12 @@ export async function runInside<T>(tx: Tx, fn: (tx: Tx) => Promise<T>): Promise<
   }
 }
 
+export function end(tx: Tx, outcome: Outcome): void {
+  for (const listener of tx.onEnd) listener(outcome);
+}
+
 export function translate(error: unknown, kind: FailureKind): unknown {
+  if (kind === 'outdated') return unavailable(OUTDATED, error);
   if (kind === 'unique') return new UniqueViolation('a row with this key already exists', { cause: error });
   if (kind === 'unavailable' || kind === 'retry')
     return unavailable('The database is unavailable now: try again shortly.', error);

@@ -1,7 +1,7 @@
-import { BoundedCache } from '../platform/bounded-cache.ts';
+import { BoundedCache } from '../base/bounded-cache.ts';
+import { SharedRun } from '../base/shared-run.ts';
 import type { Database, Tx } from './database.ts';
 import { PreparedQuery } from './prepared-query.ts';
-import { SharedRun } from './shared-run.ts';
 
 const READ_EPOCH = new PreparedQuery<{ tenantId: string }, { epoch: number }>((db, parameter) =>
   db.selectFrom('tenants').select('epoch').where('tenant_id', '=', parameter('tenantId')),

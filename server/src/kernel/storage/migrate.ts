@@ -1,8 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { StartError } from './data-folder.ts';
+import { StartError } from '../base/data-folder.ts';
 import type { Database, DatabaseKind } from './database.ts';
+import { FENCED_SINCE, refuseToRecord } from './recording-fence.ts';
+import { MIGRATIONS_FOLDER } from './schema-version.ts';
 import { fixStatistics } from './sqlite-statistics.ts';
 
 export type SchemaBuilder = Kysely<unknown>['schema'];
@@ -26,7 +28,7 @@ export interface Migration {
 }
 
 export interface LoadedMigration {
-  /** What it does, in the words of its comment. */
+  /** What it does: the text of its comment. */
   description: string;
   /**
    * Whether nodes of the release before may go on while it runs and afterwards: it only adds what they do not use. Without it they are refused from
@@ -55,12 +57,11 @@ const COLUMNS: Record<DatabaseKind, Columns> = {
   postgres: { text: sql`text collate "C"`, integer: 'integer', bigint: 'bigint', blob: 'bytea', byPrimaryKey: sql`` },
 };
 
-const FOLDER = join(import.meta.dirname, '../../../migrations');
 /** In an installed package they are JavaScript. */
 const FILE_NAME = /^(\d{4})-([a-z0-9-]+)\.[jt]s$/;
 
 /** Every migration of this release, in order. */
-export async function listMigrations(folder: string = FOLDER): Promise<Migration[]> {
+export async function listMigrations(folder: string = MIGRATIONS_FOLDER): Promise<Migration[]> {
   const files = (await readdir(folder)).sort();
   return files.map((file, i) => {
     const [, version, name] = FILE_NAME.exec(file) ?? [];
@@ -77,8 +78,14 @@ async function loadMigration(path: string): Promise<LoadedMigration> {
 
 /** The comment of the function `up`, on one line. */
 function descriptionIn(source: string): string {
-  const comment = /\/\*\*((?:(?!\*\/).)*)\*\/\s*export async function up\b/s.exec(source)?.[1] ?? '';
-  return comment.replaceAll(/\s*\n\s*\*\s?/g, ' ').trim();
+  const [before = '', after] = source.split('export async function up');
+  const end = before.trimEnd();
+  if (after === undefined || !end.endsWith('*/')) return '';
+  const lines = end.slice(end.lastIndexOf('/**') + '/**'.length, -'*/'.length).split('\n');
+  return lines
+    .map((line) => line.trim().replace(/^\* ?/, ''))
+    .join(' ')
+    .trim();
 }
 
 /**
@@ -114,8 +121,14 @@ export async function migrate(
           await statement.execute(db);
         },
       };
+      const below = migration.version;
+      // Older nodes are stopped before anything changes. A database that this call creates has none.
+      const mayHaveNodes = database.kind === 'postgres' && found.version > 0;
+      if (mayHaveNodes && !isAdditive) await refuseToRecord(db, { below, version });
       await up(db.schema, COLUMNS[database.kind], data, migration.version);
       await db.updateTable('schema_version').set({ version: migration.version }).execute();
+      if (database.kind === 'postgres' && migration.version === FENCED_SINCE)
+        await refuseToRecord(db, { below, version: migration.version });
       if (oldest !== undefined && !isAdditive) await refuseOlderNodes(db, migration.version);
       applied.push(migration.name);
     });
@@ -132,6 +145,19 @@ async function refuseOlderNodes(db: VersionTable, oldest: number): Promise<void>
 
 function isUsable(oldest: number | undefined, migrations: readonly Migration[]): boolean {
   return oldest !== undefined && oldest <= migrations.length;
+}
+
+/** The newest of the migrations to come that ends earlier releases; undefined if all of them only add, or the database is new. */
+export async function endingMigration(
+  database: Database,
+  migrations: readonly Migration[],
+): Promise<number | undefined> {
+  await createVersionTable(database);
+  const { version } = await lastVersion(database);
+  if (version === 0) return undefined;
+  const pending = migrations.slice(version).toReversed();
+  for (const migration of pending) if (!(await migration.load()).isAdditive) return migration.version;
+  return undefined;
 }
 
 async function lastVersion(database: Database): Promise<VersionRow> {

@@ -1,6 +1,7 @@
 import type { FailureKind } from './database.ts';
 import { NO_WRITABLE_SERVER } from './database-servers.ts';
 import { SILENCE } from './pipelined-connection.ts';
+import { RECORDING_FENCE } from './recording-fence.ts';
 import { NOT_REPLICATED, UNSAFE_LOGIN } from './scram-client.ts';
 
 /** The server answered the commit with a rollback, because a statement before it had failed. */
@@ -51,8 +52,13 @@ const UNAVAILABLE_MESSAGES = new RegExp(
   `^(Connection terminated|${NO_TLS_MESSAGE}|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
 );
 
+/** Violated only by a node whose change took so long that another node has declared it lost. */
+const SEGMENT_KEY = 'audit_segments_key';
+
 export function classifyPostgresError(error: unknown): FailureKind {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const { code, message, constraint } = (error ?? {}) as { code?: unknown; message?: unknown; constraint?: unknown };
+  if (constraint === RECORDING_FENCE) return 'outdated';
+  if (constraint === SEGMENT_KEY) return 'unavailable';
   if (typeof code === 'string') {
     if (RETRY_STATES.has(code)) return 'retry';
     if (code === '23505') return 'unique';

@@ -1,11 +1,11 @@
 import pg from 'pg';
+import { unavailable } from '../base/errors.ts';
 import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
 import type { QueueUse } from '../fairness/queue-use.ts';
-import { RowKeys } from '../integrity/row-keys.ts';
-import { unavailable } from '../platform/errors.ts';
 import { type ConnectionShares, connectionShares, NO_FREE_CONNECTION } from './connection-shares.ts';
 import {
   type Database,
+  end,
   type Reader,
   readerOver,
   runInside,
@@ -21,6 +21,8 @@ import { isRefusedWrite, isSilence, PipelinedConnection, type ServerChoice } fro
 import { PipelinedConnections } from './pipelined-connections.ts';
 import { classifyPostgresError, isRefusedByServer, RolledBack } from './postgres-errors.ts';
 import { nameOf, type PreparedQuery, unawaited } from './prepared-query.ts';
+import { RowKeys } from './row-keys.ts';
+import { SESSION_NAME } from './schema-version.ts';
 import { NotReplicated, ScramClient } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
@@ -195,12 +197,12 @@ export class PostgresDatabase implements Database {
       await Promise.all(tx.sent);
       if ((await committing).command !== 'COMMIT') throw new RolledBack();
       if (client.unreplicated !== unreplicated) throw new NotReplicated();
+      end(tx, 'committed');
       return result;
     } catch (error) {
       isOpen = false;
       const isUnknown = isCommitSent && !isRefusedByServer(error);
-      if (isCommitSent) afterFailure(error, tx.onRollback);
-      else for (const listener of tx.onRollback) listener();
+      end(tx, isUnknown ? 'unknown' : 'rolled back');
       // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
       // it again.
       if (isSilence(error)) {
@@ -336,7 +338,7 @@ function sessionStatement(settings: Readonly<Record<string, string | number>>): 
 }
 
 const SETTINGS: pg.ClientConfig = {
-  application_name: 'coffer',
+  application_name: SESSION_NAME,
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   query_timeout: ANSWER_TIMEOUT_MS,
   keepAlive: true,
@@ -378,21 +380,6 @@ async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
     const kind = classifyPostgresError(error);
     throw kind === 'retry' && isRetried ? error : translate(error, kind);
   }
-}
-
-/** Longer than the server works on a commit whose client is gone: it ends a statement after `STATEMENT_TIMEOUT_MS`. */
-const SETTLED_AFTER_MS = 3 * STATEMENT_TIMEOUT_MS;
-
-/**
- * Tells listeners that something was not committed. Where the outcome is unknown the server may still commit: listeners who were told at once would
- * take that commit for a forgery, so they are told when it would have been seen.
- */
-function afterFailure(error: unknown, listeners: readonly (() => void)[]): void {
-  const tell = () => {
-    for (const listener of listeners) listener();
-  };
-  if (isRefusedByServer(error)) tell();
-  else setTimeout(tell, SETTLED_AFTER_MS).unref();
 }
 
 const OUTCOME_UNKNOWN =

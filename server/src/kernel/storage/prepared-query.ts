@@ -68,7 +68,7 @@ export class PreparedQuery<P extends object, R> {
     return compiled;
   }
 
-  /** Runs in a transaction too. Kysely is not asked, because its part takes longer than SQLite takes to run a query. */
+  /** Runs in a transaction too. Kysely is not involved, because its part takes longer than SQLite takes to run a query. */
   async run(db: Executor, parameters: P): Promise<R[]> {
     const { sql, bind } = this.compile(kindOf(db), db);
     return (await db.execute(sql, bind(parameters))).rows as R[];
@@ -81,7 +81,7 @@ export class PreparedQuery<P extends object, R> {
   }
 }
 
-/** Marks a promise that somebody looks at later, so that its failure meanwhile does not end the process. */
+/** Marks a promise that is awaited later, so that its failure meanwhile does not end the process. */
 export function unawaited<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { unavailable } from '../platform/errors.ts';
-import type { Database } from './database.ts';
+import { unavailable } from '../base/errors.ts';
+import { type Database, OUTDATED } from './database.ts';
 import { PostgresDatabase } from './postgres.ts';
 import { PreparedQuery } from './prepared-query.ts';
 
@@ -10,7 +10,7 @@ const READ_OLDEST = new PreparedQuery<Record<never, never>, { oldest: number }>(
 
 /**
  * Ends the work of a node once a newer release has changed the schema in a way that this release does not know: it would read and write rows wrongly.
- * A migration raises every epoch, and each node looks at the schema when an epoch has risen, so it handles no request of an authenticated caller that
+ * A migration raises every epoch, and each node checks the schema when an epoch has risen, so it handles no request of an authenticated caller that
  * begins after the migration. For all other work it looks every few seconds (nodes/node-list.ts). On SQLite no other process can change the schema.
  */
 export class SchemaFence {
@@ -35,9 +35,7 @@ export class SchemaFence {
     if (this.#database === null) return;
     const [row] = await this.#database.query(READ_OLDEST, {});
     if (row !== undefined && row.oldest <= this.#schemaVersion) return;
-    const error = unavailable(
-      'A newer release has changed the database, and this node is too old for it: send requests to a node of the newer release.',
-    );
+    const error = unavailable(OUTDATED);
     if (this.#database.refuse(error)) {
       this.#log.error(
         { schema: this.#schemaVersion, oldest_allowed: row?.oldest, what_to_do: ADVICE },

@@ -4,7 +4,7 @@ import pg from 'pg';
 
 export const UNSAFE_LOGIN = 'UNSAFE_LOGIN';
 
-/** The server asked for the password in a form that reveals it, or did not prove that it knows the password. */
+/** The server requested the password in a form that reveals it, or did not prove that it knows the password. */
 export class UnsafeLogin extends Error {
   override readonly name = 'UnsafeLogin';
   readonly code = UNSAFE_LOGIN;
@@ -55,7 +55,7 @@ export class NotReplicated extends Error {
 /** Intercepts the driver's events until the login is over, and is not involved afterwards. */
 function guardLogin(connection: pg.Connection): void {
   const pass = EventEmitter.prototype.emit;
-  let isAsked = false;
+  let isChallenged = false;
   let isProven = false;
   let isVerifying = false;
   let isOver = false;
@@ -72,9 +72,9 @@ function guardLogin(connection: pg.Connection): void {
     if (event === 'end') return pass.call(connection, event, ...args);
     if (event === 'error') return fail(args[0]);
     if (isOver) return false;
-    const isUnproven = event === 'readyForQuery' && isAsked && !isProven;
+    const isUnproven = event === 'readyForQuery' && isChallenged && !isProven;
     if (GIVEN_AWAY.has(event) || isUnproven) return fail(new UnsafeLogin());
-    if (event === 'authenticationSASL') isAsked = true;
+    if (event === 'authenticationSASL') isChallenged = true;
     if (event === 'readyForQuery') connection.emit = pass;
     isVerifying = event === 'authenticationSASLFinal';
     const isHeard = pass.call(connection, event, ...args);

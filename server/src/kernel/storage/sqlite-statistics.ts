@@ -21,7 +21,7 @@ interface IndexShape {
 
 /**
  * Tells SQLite how selective each index is. Without statistics it takes the tenant for as good a key as any, and reads all rows of a tenant by the
- * primary key where another index would find the one row. Statistics that it gathers itself would change its plans with the data.
+ * primary key where another index would find the one row. Statistics that SQLite computes itself would change its plans with the data.
  */
 export async function fixStatistics(database: Database): Promise<void> {
   await database.transaction(async (tx) => {

@@ -1,12 +1,14 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { unavailable } from '../base/errors.ts';
+import { Mutex } from '../base/mutex.ts';
 import { SERVICE } from '../fairness/fair-queue.ts';
-import { RowKeys } from '../integrity/row-keys.ts';
-import { unavailable } from '../platform/errors.ts';
+import { nextIteration } from '../fairness/time-slice.ts';
 import { CommitMark } from './commit-mark.ts';
 import {
   type Database,
+  end,
   type FailureKind,
   type Reader,
   readerOver,
@@ -18,8 +20,9 @@ import {
   type Work,
 } from './database.ts';
 import type { Execute, Executed } from './dialect.ts';
-import { Mutex } from './mutex.ts';
+import { LogCopying } from './log-copying.ts';
 import { PreparedQuery } from './prepared-query.ts';
+import { RowKeys } from './row-keys.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 import { type Queued, WriteQueue } from './write-queue.ts';
 
@@ -28,15 +31,16 @@ const BUSY_TIMEOUT_MS = 5000;
 const COMMITTED_TOGETHER_MAX = 32;
 const STATEMENT_CACHE_SIZE = 512;
 const CACHE_KIB = 32 * 1024;
-/** 16 MiB of WAL before a checkpoint: large enough that hot pages are copied once, small enough for a fast recovery. */
-const CHECKPOINT_PAGES = 4096;
-const SET_UP = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma trusted_schema = off; pragma temp_store = memory;
-  pragma cache_size = -${CACHE_KIB};`;
+/** Fewer pages than for reading: a large transaction writes what exceeds them into the WAL as it goes on, and its commit only the rest. */
+const WRITER_CACHE_KIB = 8 * 1024;
+const SET_UP = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma trusted_schema = off; pragma temp_store = memory;`;
 /**
  * Deleted content is overwritten in pages that are written anyway. Large values have their own pages and may remain, but the keys that sealed them
  * are deleted first.
  */
-const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete = fast; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
+const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete = fast;
+  pragma cache_size = -${WRITER_CACHE_KIB};`;
+const READER_SET_UP = `${SET_UP} pragma cache_size = -${CACHE_KIB};`;
 
 /**
  * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which sees only committed data.
@@ -53,6 +57,7 @@ export class SqliteDatabase implements Database {
   readonly #reader: Connection;
   readonly #writing = new Mutex();
   readonly #mark: CommitMark;
+  readonly #logCopying: LogCopying;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
   readonly #queued = new WriteQueue('changes');
   /** A bulk transaction is committed alone, because short ones in the same commit would have to wait for its end. */
@@ -75,8 +80,9 @@ export class SqliteDatabase implements Database {
     this.#execute = executeOn(this.#writer, { isRetried: true });
     this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
     this.#mark.begin(this.#number(LAST_COMMIT));
+    this.#logCopying = new LogCopying(file, this.#writer.database);
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
-    this.#reader.database.exec(SET_UP);
+    this.#reader.database.exec(READER_SET_UP);
     this.read = readerOver('sqlite', executeOn(this.#reader, { isRetried: false }), this.rowKeys);
   }
 
@@ -159,6 +165,8 @@ export class SqliteDatabase implements Database {
       for (const one of batch) ended.push(await this.#runInside(one));
       const succeeded = ended.flatMap(({ tx }) => tx ?? []);
       await this.#beforeCommit(this.#transactionOn(this.#execute), this.#run, succeeded);
+      // What a bulk transaction records takes a while too.
+      if (queue === this.#queuedBulk) await nextIteration();
       const isChanged = this.#number(CHANGES) !== changesBefore;
       if (isChanged) this.#writer.database.exec(`pragma user_version = ${this.#mark.next}`);
       this.#writer.run('commit', []);
@@ -166,6 +174,7 @@ export class SqliteDatabase implements Database {
       this.#version++;
       if (this.#isTraceToGo) this.#removeTraces();
       for (const { tell } of ended) tell();
+      this.#logCopying.afterCommit();
     } catch (error) {
       this.#rollback();
       for (const one of batch) one.reject(error);
@@ -225,10 +234,16 @@ export class SqliteDatabase implements Database {
       isOpen = false;
       await Promise.all(tx.sent);
       this.#writer.run('release one', []);
-      return { tx, tell: () => resolve(result) };
+      return {
+        tx,
+        tell: () => {
+          end(tx, 'committed');
+          resolve(result);
+        },
+      };
     } catch (error) {
       isOpen = false;
-      for (const listener of tx.onRollback) listener();
+      end(tx, 'rolled back');
       if (!this.#writer.database.isTransaction) throw error;
       this.#writer.run('rollback to one', []);
       this.#writer.run('release one', []);
@@ -254,6 +269,7 @@ export class SqliteDatabase implements Database {
       this.#writer.run('begin immediate', []);
       await fn(this.#run);
       this.#writer.run('commit', []);
+      this.#logCopying.afterCommit();
     } catch (error) {
       this.#rollback();
       throw error;
@@ -302,6 +318,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#writing.run(async () => {
+      await this.#logCopying.idle();
       await (await this.#log)?.close();
       this.#reader.close();
       this.#mark.remove();
@@ -341,7 +358,7 @@ function numberIn(file: string): number {
 /** Reads a page of the file, so that a lost or damaged file is detected. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
 
-/** Whether a statement returns rows is asked once: the answer takes longer than most statements. */
+/** Whether a statement returns rows is determined once: doing so takes longer than most statements. */
 interface Prepared {
   statement: StatementSync;
   hasRows: boolean;

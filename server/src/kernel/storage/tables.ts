@@ -46,6 +46,8 @@ export interface NodesTable {
   node_id: string;
   release: string;
   schema_version: number;
+  /** Null for a node of a release that does not say it. */
+  commit_id: string | null;
   region: string | null;
   started_at: number;
   seen_at: number;
@@ -88,7 +90,7 @@ export interface KeysTable {
   purpose: string;
   version: number;
   /** Which key wraps this one: `root:<id>` or `tenant:<version>`. */
-  wrapped_by: string;
+  wrapping_key: string;
   wrapped: Uint8Array;
   /** Sealing operations reserved so far, in blocks: an upper bound of those done. */
   uses: number;
@@ -111,21 +113,23 @@ export interface AuditSegmentsTable {
   tenant_id: string;
   /** The id of its latest entry, so that segments sort by time. */
   id: string;
-  /** JSON: a list of entries, each a list of its fields (audit/entry.ts). Empty if the segment is packed. */
+  /** JSON: a list of entries, each a list of its fields (audit/entry/entry.ts). Empty if the segment is packed. */
   entries: string;
   /** The same JSON compressed, if the segment was compacted; else null. */
   packed: Uint8Array | null;
-  /** The sequence number of its first entry in the tenant's chain; null until it is linked, and `REFUSED` if it never will be. */
+  /** The sequence number of its first entry in the tenant's chain; null until it is linked. One that never will be has `REFUSED` or `PASSED_TOMBSTONE`. */
   first_seq: number | null;
   /** The hashes of the entries in order, 32 bytes each; null until it is linked. */
   hashes: Uint8Array | null;
   /** On PostgreSQL: the node that wrote it, its number among the node's segments of this tenant, and earlier numbers that were never committed. */
   node_id: string | null;
   node_no: number | null;
-  /** JSON list. */
+  /** JSON: those numbers as a list; with the numbers that were still open, an object (audit/postgres/node-segments.ts). */
   voids: string | null;
   mac: Uint8Array | null;
   mac_key_version: number | null;
+  /** On PostgreSQL: the schema of the node that inserted or linked it last (storage/recording-fence.ts); null where neither applies. */
+  schema_version: number | null;
 }
 
 /** A range of a tenant's chain that was written to the archive. */
@@ -149,7 +153,7 @@ export interface ArchivesTable {
   archived_at: number;
   /** When its segments were deleted here; null while they are here. */
   pruned_at: number | null;
-  /** What stays of a pruned range (audit/archived-ranges.ts). */
+  /** What stays of a pruned range (audit/chain/archived-ranges.ts). */
   kept: Uint8Array | null;
   /** Until when the entries of a restored range stay. */
   restored_until: number | null;
@@ -170,7 +174,7 @@ export interface AuditHeadsTable {
   hash: Uint8Array;
   /** Keyed, so that anyone who edits the database cannot make a shorter or rewritten chain look intact. */
   mac: Uint8Array;
-  mac_key_version: number;
+  key_version: number;
 }
 
 /** One row: the current journal, and the last of its batches that was moved into the log. */
@@ -208,13 +212,15 @@ export interface RateWindowsTable {
 export interface JobLeasesTable {
   tenant_id: string;
   job: string;
-  owner: string;
+  node_id: string;
   lease_until: number;
   next_run_at: number;
   last_started_at: number | null;
   last_finished_at: number | null;
   last_outcome: string;
   runs: number;
+  last_error: string | null;
+  last_failed_at: number | null;
 }
 
 /** Counters for objects with integer ids, which count up per tenant. */

@@ -1,8 +1,8 @@
+import { BoundedCache } from '../base/bounded-cache.ts';
 import type { QueueUse } from '../fairness/queue-use.ts';
-import type { RowKeys } from '../integrity/row-keys.ts';
-import { BoundedCache } from '../platform/bounded-cache.ts';
 import type { Database, DatabaseKind, Reader, Tx, Work } from './database.ts';
 import type { PreparedQuery } from './prepared-query.ts';
+import type { RowKeys } from './row-keys.ts';
 
 /** Enough for the tenants that are active at the same time. */
 const BYTES_MAX = 4 * 1024 * 1024;

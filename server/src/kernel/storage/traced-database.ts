@@ -1,8 +1,8 @@
 import type { QueueUse } from '../fairness/queue-use.ts';
-import type { RowKeys } from '../integrity/row-keys.ts';
 import type { Trace } from '../observability/trace.ts';
 import { type Database, type DatabaseKind, type Reader, readerOver, type Tx, type Work } from './database.ts';
 import type { PreparedQuery } from './prepared-query.ts';
+import type { RowKeys } from './row-keys.ts';
 
 /** The database as one request uses it that is traced: each statement and each transaction, with its wait for a connection, is a span. */
 export class TracedDatabase implements Database {

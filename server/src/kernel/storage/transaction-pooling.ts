@@ -1,6 +1,7 @@
 import type pg from 'pg';
-import { StartError } from './data-folder.ts';
+import { StartError } from '../base/data-folder.ts';
 import { connectTo } from './database-servers.ts';
+import { SESSION_NAME } from './schema-version.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const ROUNDS = 3;
@@ -11,7 +12,7 @@ const SESSIONS = 2;
  * connections. Two sessions that are open at the same time then share a process of the server, or one session moves between processes.
  */
 export async function refuseTransactionPooling(url: string): Promise<void> {
-  const settings = { application_name: 'coffer', connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
+  const settings = { application_name: SESSION_NAME, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
   const clients: pg.Client[] = [];
   const processes: number[][] = [];
   try {

@@ -1,6 +1,6 @@
+import { SECOND_MS } from '../base/clock.ts';
 import { type QueueUse, WaitTimes } from '../fairness/queue-use.ts';
 import { RoundRobin } from '../fairness/round-robin.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 import type { Tx } from './database.ts';
 
 /** A transaction that waits for the writing connection. */
@@ -35,8 +35,8 @@ export class WriteQueue implements QueueUse {
   /** Takes those whose turn it is, in order, up to `most`. */
   take(most: number): Queued[] {
     const now = performance.now();
-    const taken = Array.from({ length: Math.min(this.waiting, most) }, () => this.#queued.shift() as Queued);
-    for (const { since } of taken) this.waits.observe((now - since) / SECOND_MS);
-    return taken;
+    const batch = Array.from({ length: Math.min(this.waiting, most) }, () => this.#queued.shift() as Queued);
+    for (const { since } of batch) this.waits.observe((now - since) / SECOND_MS);
+    return batch;
   }
 }

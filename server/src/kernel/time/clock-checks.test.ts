@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/clock.ts';
 import { ClockChecks } from './clock-checks.ts';
 
 const AT = Date.UTC(2026, 10, 1);

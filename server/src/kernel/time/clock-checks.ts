@@ -14,12 +14,12 @@ const CHECKS_MAX = 1000;
  * clock that is wrong for a moment, at either end of the wait, deletes nothing.
  */
 export class ClockChecks {
-  readonly #keptMs: number;
+  readonly #storedMs: number;
   #checks: ClockCheck[] = [];
 
   /** `keptMs` is the longest wait that callers use. */
-  constructor(keptMs: number) {
-    this.#keptMs = keptMs;
+  constructor(storedMs: number) {
+    this.#storedMs = storedMs;
   }
 
   /** How far the clock was set since the oldest check: forwards if positive, backwards if negative. */
@@ -29,7 +29,7 @@ export class ClockChecks {
   }
 
   add(check: ClockCheck): void {
-    const firstNeeded = this.#checks.findLastIndex((one) => one.elapsed <= check.elapsed - this.#keptMs);
+    const firstNeeded = this.#checks.findLastIndex((one) => one.elapsed <= check.elapsed - this.#storedMs);
     if (firstNeeded > 0) this.#checks.splice(0, firstNeeded);
     if (this.#checks.length < CHECKS_MAX) this.#checks.push(check);
   }
@@ -40,7 +40,7 @@ export class ClockChecks {
 
   /** Whether a check is long enough ago. */
   hasOne(elapsed: number, waitMs: number): boolean {
-    if (waitMs > this.#keptMs) throw new Error('no look is kept for that long');
+    if (waitMs > this.#storedMs) throw new Error('no look is kept for that long');
     return waitMs === 0 || this.#lastBefore(elapsed - waitMs) !== undefined;
   }
 

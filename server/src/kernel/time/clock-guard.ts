@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, timestamp } from '../base/clock.ts';
+import { StartError } from '../base/data-folder.ts';
+import { unavailable } from '../base/errors.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, timestamp } from '../platform/clock.ts';
-import { unavailable } from '../platform/errors.ts';
-import { StartError } from '../storage/data-folder.ts';
 import type { Database } from '../storage/database.ts';
 import { type ClockCheck, ClockChecks } from './clock-checks.ts';
 import type { Cutoff } from './cutoff.ts';
@@ -92,10 +92,12 @@ export class ClockGuard {
     }
   }
 
-  /** For readiness: a load balancer should send requests only to nodes with a correct clock. */
+  /** For readiness, and for each request that is recorded: other nodes have the right time. */
   refuseWrongClock(): void {
     if (this.#trouble?.kind !== 'offset') return;
-    throw unavailable(`The clock of this node differs from the database’s by more than ${TOLERANCE_MS / SECOND_MS} s.`);
+    throw unavailable(
+      `The clock of this node differs from the database’s by more than ${TOLERANCE_MS / SECOND_MS} s: use another node, or correct the clock.`,
+    );
   }
 
   /**
@@ -168,7 +170,7 @@ export class ClockGuard {
       const clocks = { node: timestamp(nodeTime), database: timestamp(time), what_to_do: WHAT_TO_DO.offset };
       this.#log.error(
         clocks,
-        'the clock of this node differs from the database’s: the node is not ready, and deletes nothing',
+        'the clock of this node differs from the database’s: the node is not ready, refuses requests, and deletes nothing',
       );
     } else {
       const clocks = { node: timestamp(nodeTime), newest_record: timestamp(trouble.newestAt) };
@@ -194,7 +196,7 @@ export async function refuseWrongStart(time: TimeSources, database: Database): P
   );
 }
 
-/** The database's time is taken to be that of the middle of the round trip. A round trip that took too long gives no measurement. */
+/** The database's time counts as that of the middle of the round trip. A round trip that took too long gives no measurement. */
 async function measure(time: TimeSources, database: Database): Promise<Measurement | null> {
   const sent = time.elapsed();
   const ofDatabase = await time.ofDatabase(database);

@@ -1,4 +1,4 @@
-import { timeOfId } from '../platform/ids.ts';
+import { timeOfId } from '../base/ids.ts';
 import type { Reader } from '../storage/database.ts';
 
 /** The latest time of any commit: of an audit entry, which every change has, or of a job. Null in an empty database. */

@@ -39,11 +39,11 @@ export function findPermission(db: Reader, subject: string): Promise<OperatorPer
 
 /** Deletes the permission; returns whether there was one that is still valid. */
 export async function takePermission(tx: Tx, subject: string, now: number): Promise<boolean> {
-  const taken = await tx
+  const used = await tx
     .deleteFrom('operator_words')
     .where('tenant_id', '=', SYSTEM_TENANT)
     .where('subject', '=', subject)
     .returning('valid_until')
     .executeTakeFirst();
-  return taken !== undefined && Number(taken.valid_until) > now;
+  return used !== undefined && Number(used.valid_until) > now;
 }

@@ -1,12 +1,12 @@
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
+import type { AnomalyKernel } from '../links.ts';
 import type { ModelMode, Votes } from '../models/access-models.ts';
 import type { Period } from '../models/resource-history.ts';
 import type { AnomalyType, Facts } from '../schemas.ts';
 
 /** What a scan of one tenant gives to its detectors. */
 export interface ScanContext {
-  kernel: Kernel;
+  kernel: AnomalyKernel;
   tenantId: string;
   /** The tenant's share of the database for bulk work. */
   db: Reader;

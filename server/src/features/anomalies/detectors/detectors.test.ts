@@ -13,7 +13,7 @@ import { addColleague, addTenant, ok, refused, type Tenant } from '../../../../.
 import { recorded } from '../../../../../test/support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../../kernel/base/clock.ts';
 import { connectionResource } from '../../rollups/index.ts';
 import { SECRETS } from '../../secrets/index.ts';
 import type { AnomalyType } from '../schemas.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { connectionResource } from '../../rollups/index.ts';
 import { BASELINE_DAYS, countsOf, HISTORY_DAYS_MIN, type Period } from '../models/resource-history.ts';
 import { TYPES } from '../schemas.ts';

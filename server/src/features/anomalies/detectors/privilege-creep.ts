@@ -1,4 +1,4 @@
-import { DAY_MS, timestamp } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { memberReviews } from '../../vaults/index.ts';
 import { TYPES } from '../schemas.ts';
 import { type Detector, PLAIN } from './detector.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { type RiskSpike, riskSpikes, type SpikeOptions } from '../../risk/index.ts';
 import { secretOfResource, watchedSecretAt } from '../../secrets/index.ts';
 import { TYPES } from '../schemas.ts';

@@ -1,5 +1,5 @@
+import { DAY_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { DAY_MS, timestamp } from '../../../kernel/platform/clock.ts';
 import { type WatchedRow, watchedSecrets } from '../../secrets/index.ts';
 import { TYPES } from '../schemas.ts';
 import { type Detector, PLAIN, type ScanContext } from './detector.ts';

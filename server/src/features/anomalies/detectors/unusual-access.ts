@@ -1,5 +1,5 @@
+import { HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { HOUR_MS, timestamp } from '../../../kernel/platform/clock.ts';
 import { secretOfResource, type WatchedRow, watchedSecretAt } from '../../secrets/index.ts';
 import { judge, sampleOf, type Verdict } from '../models/access-models.ts';
 import { ReaderHistories } from '../models/reader-models.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { findByClient } from '../../app-connections/index.ts';
 import { secretOfResource, watchedSecretAt } from '../../secrets/index.ts';
 import { findUser } from '../../users/index.ts';

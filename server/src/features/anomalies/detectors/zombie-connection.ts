@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import type { ConnectionRow } from '../../app-connections/index.ts';
 import { connectionResource } from '../../rollups/index.ts';
 import { countsOf } from '../models/resource-history.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DAY_MS, HOUR_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../../kernel/base/clock.ts';
 import { judge, type ModelMode, sampleOf, type Verdict } from './access-models.ts';
 import { emptyHistory, HOURS_PER_DAY, periodUntil, type ResourceHistory } from './resource-history.ts';
 import { seededRandom } from './seeded-random.ts';

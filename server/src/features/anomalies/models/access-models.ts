@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../kernel/platform/clock.ts';
+import { HOUR_MS } from '../../../kernel/base/clock.ts';
 import { IsolationForest } from './isolation-forest.ts';
 import { HISTORY_DAYS_MIN, HOURS_PER_DAY, type ResourceHistory } from './resource-history.ts';
 import { seededRandom } from './seeded-random.ts';

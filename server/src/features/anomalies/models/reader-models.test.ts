@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import type { ModelMode } from './access-models.ts';
 import { judgeReader, ReaderHistories, type ReaderHistory } from './reader-models.ts';
 import { actorKey, emptyHistory, periodUntil } from './resource-history.ts';

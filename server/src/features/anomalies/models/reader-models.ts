@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { FACTOR_DEFAULT, FOREST_SCORE, FOREST_SEED, type ModelMode, type Votes, Z_DEFAULT } from './access-models.ts';
 import { IsolationForest } from './isolation-forest.ts';
 import { HISTORY_DAYS_MIN, type Period, type ResourceHistory } from './resource-history.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../../kernel/base/clock.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { type CountCursor, type HourlyCount, hourlyCounts } from '../../rollups/index.ts';
 

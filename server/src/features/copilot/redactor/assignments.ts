@@ -1,5 +1,6 @@
 import { entropyOf } from '../../../kernel/crypto/entropy.ts';
 import { classesOf, type Finding, isDummy } from './finding.ts';
+import { startOfTrailing } from './sentence-end.ts';
 
 /** Random text has at least this many bits for each character; words and names have fewer. */
 const ENTROPY_MIN = 3.5;
@@ -115,13 +116,17 @@ function assignedValue(match: RegExpExecArray, text: string): Value | null {
   const [start, end] = at;
   const isQuoted = name !== 'bare';
   // The full stop or comma of a sentence does not belong to the value.
-  const value = isQuoted
-    ? text.slice(start, end)
-    : text.slice(start, end).replace(/[.,:;!?)\]]+$/, (signs) => (/^[!?]/.test(signs) ? signs.slice(0, 1) : ''));
+  const value = isQuoted ? text.slice(start, end) : withoutSentenceEnd(text.slice(start, end));
   if (!isQuoted && CODE_AFTER.test(text.slice(end, end + 1))) return null;
   // Two strings beside each other are more often a list of names than a name and its value.
   if (match.groups?.['comma'] !== undefined && classesOf(value) < 3) return null;
   return { value, start, end: start + value.length, isQuoted };
+}
+
+/** A password may end in `!` or `?`, so the first of these stays. */
+function withoutSentenceEnd(text: string): string {
+  const end = startOfTrailing(text, '.,:;!?)]');
+  return text.slice(0, '!?'.includes(text.charAt(end) || ' ') ? end + 1 : end);
 }
 
 function isPassword(value: string, isQuoted: boolean): boolean {

@@ -1,4 +1,5 @@
 import { type Finding, isDummy, type Kind } from './finding.ts';
+import { NextMatch } from './next-match.ts';
 
 /** Credentials that are known by what surrounds them: PEM blocks, JWTs, authorization headers, user and password in a URL. */
 export function credentialFindings(text: string): Finding[] {
@@ -10,16 +11,16 @@ const PEM_BEGIN =
 const PEM_END =
   /-{2,5} ?END (?:[A-Z0-9]{2,12} ){0,4}(?:PRIVATE KEY(?: BLOCK)?|ENCRYPTED SESSION KEY|OpenVPN Static key V1) ?-{2,5}/g;
 /** A block without an end is masked as far as it looks like one, and no further than the largest key. */
-const PEM_REST = /^(?:[A-Za-z0-9+/=\s:,.\\"'-]|\\[nr]){0,16384}/;
+const PEM_REST = /^[A-Za-z0-9+/=\s:,.\\"'-]{0,16384}/;
 
 /** Only private keys: certificates and public keys are meant to be seen. */
 function pemBlocks(text: string): Finding[] {
   const findings: Finding[] = [];
+  const ends = new NextMatch(text, PEM_END);
   for (const begin of text.matchAll(PEM_BEGIN)) {
     if ((findings.at(-1)?.end ?? 0) > begin.index) continue;
     const bodyStart = begin.index + begin[0].length;
-    PEM_END.lastIndex = bodyStart;
-    const end = PEM_END.exec(text);
+    const end = ends.from(bodyStart);
     const rest = PEM_REST.exec(text.slice(bodyStart))?.[0].length ?? 0;
     const stop = end === null ? bodyStart + rest : end.index + end[0].length;
     findings.push({ start: begin.index, end: stop, kind: 'private_key', rule: 'private-key' });

@@ -12,10 +12,13 @@ interface Form {
 }
 
 const EMAIL =
-  /(?<![A-Za-z0-9._%+-])[A-Za-z0-9_][A-Za-z0-9._%+'-]{0,63}(?:@|%40|＠)(?:[A-Za-z0-9\u00c0-\u024f-]{1,63}\.){1,6}[A-Za-z\u00c0-\u024f]{2,24}(?![A-Za-z0-9-])/g;
-/** Reserved by RFC 2606, and addresses of programs that belong to nobody. */
-const NOBODY =
-  /(?:@|%40)(?:[\w-]+\.)*(?:example\.(?:com|net|org)|example|invalid|test|localhost)$|^(?:git|noreply|no-reply|user|users|root|admin)(?:@|%40)(?:github\.com|gitlab\.com|bitbucket\.org|localhost)$|@(?:v?\d|sha256)|@(?:[\w-]+\.)?(?:iam\.gserviceaccount\.com)$|\.(?:png|jpg|js|ts|css|svg)$/i;
+  /(?<![\p{L}\p{M}0-9._%+-])[\p{L}0-9_][\p{L}\p{M}0-9._%+'-]{0,63}(?:@|%40|＠)(?:[\p{L}\p{M}0-9-]{1,63}\.){1,6}(?:(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z\u00c0-\u024f]{2,24})(?![A-Za-z0-9])|[^\P{L}A-Za-z][\p{L}\p{M}]{1,23})/gu;
+/** Of the same form as an address: the login of Git over SSH, a package with its version, and a picture for sharp screens. */
+const NOT_EMAIL = /^git(?:@|%40)(?:github\.com|gitlab\.com|bitbucket\.org)$|@v?\d[\w.-]*$|@\dx\.(?:png|jpg|svg)$/i;
+
+/** What stands before the password of a URL, which is followed by `@` and the host. */
+const BEFORE_PASSWORD = /:\/\/[^\s/@:]{0,64}:$/;
+const BEFORE_PASSWORD_LENGTH = 68;
 
 const CARD =
   /(?<![\w.-])(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{1,7}|3[47]\d{2}([ -]?)\d{6}\2\d{5}|3[068]\d{2}([ -]?)\d{6}\3\d{4})(?![\w-])/g;
@@ -230,7 +233,7 @@ const PHONES: readonly Form[] = [
   {
     rule: 'international-phone-number',
     kind: 'phone',
-    form: /(?<![\w+.])(?:\+|00)[1-9]\d{0,2}(?:[ ./-]?\(?\d{1,4}\)?){2,6}(?![\w-])/g,
+    form: /(?<![\w+.])(?:\+|00)[1-9]\d{0,2}(?:[ ./-]?\(?(?:\d{1,4}(?!\d)|\d{4})\)?){2,6}(?![\w-])/g,
   },
   {
     rule: 'north-american-phone-number',
@@ -263,7 +266,10 @@ export function personalFindings(text: string): Finding[] {
   const findings: Finding[] = [];
   const add = (match: RegExpExecArray, kind: Kind, rule: string) =>
     findings.push({ start: match.index, end: match.index + match[0].length, kind, rule });
-  for (const match of text.matchAll(EMAIL)) if (!NOBODY.test(match[0])) add(match, 'email', 'email-address');
+  for (const match of text.matchAll(EMAIL)) {
+    const start = text.slice(Math.max(0, match.index - BEFORE_PASSWORD_LENGTH), match.index);
+    if (!NOT_EMAIL.test(match[0]) && !BEFORE_PASSWORD.test(start)) add(match, 'email', 'email-address');
+  }
   for (const match of text.matchAll(CARD)) {
     const digits = match[0].replace(/\D/g, '');
     if (digits.length >= 12 && CARD_PREFIX.test(digits) && check.luhn(digits) && !/^(\d)\1*$/.test(digits))

@@ -179,6 +179,79 @@ describe('a secret is found', () => {
   });
 });
 
+describe('every address is masked', () => {
+  test('of mail, whatever its domain', async () => {
+    const addresses = [
+      'ann.lee@example.org',
+      'ann@example.com',
+      'bob@corp.example',
+      'eva@mail.corp.example',
+      'eva@host.test',
+      'eva@host.invalid',
+      'noreply@github.com',
+      'root@db.localhost',
+      'app@shop.iam.gserviceaccount.com',
+      'ivan@xn--e1afmkfd.xn--p1ai',
+      'иван@пример.рф',
+      'ann@почта.example.org',
+      '佐藤@例え.日本',
+      'ann%40example.org',
+    ];
+    for (const address of addresses) {
+      assert.equal(await masked(`Write to ${address}, please.`), 'Write to [EMAIL_1], please.', address);
+    }
+    assert.equal(await masked('ann@example.org--the owner'), '[EMAIL_1]--the owner');
+  });
+
+  test('of a private network, a link or the machine itself, also as a range', async () => {
+    const addresses = [
+      '169.254.169.254',
+      '169.254.0.0',
+      '127.0.0.1',
+      '127.8.9.10',
+      '192.168.0.0',
+      '10.0.0.0',
+      '172.16.0.0',
+      '100.64.0.0',
+      '::1',
+      '0:0:0:0:0:0:0:1',
+      '::ffff:127.0.0.1',
+      '::ffff:7f00:1',
+      '::ffff:a9fe:a9fe',
+      '0:0:0:0:0:ffff:c0a8:1',
+      'fe80::1',
+    ];
+    for (const address of addresses) {
+      assert.equal(await masked(`at ${address} now`), 'at [INTERNAL_ADDRESS_1] now', address);
+      assert.equal(await masked(`range ${address}/16 here`), 'range [INTERNAL_ADDRESS_1]/16 here', address);
+      const [host, shown] = address.includes(':')
+        ? [`[${address}]`, '[[INTERNAL_ADDRESS_1]]']
+        : [address, '[INTERNAL_ADDRESS_1]'];
+      assert.equal(await masked(`http://${host}:8080/x`), `http://${shown}:8080/x`, address);
+    }
+  });
+
+  test('and of a URL with a password only the password', async () => {
+    const url = ['mysql://app:', 'Tr0ub4dor', '@db3.example.com:5432/shop'].join('');
+    assert.equal(await masked(`url: ${url}`), 'url: mysql://app:[PASSWORD_1]@db3.example.com:5432/shop');
+    assert.equal(await masked('see https://ann@example.org/x'), 'see https://[EMAIL_1]/x');
+  });
+
+  test('and what only looks like one is left', async () => {
+    for (const text of [
+      'git clone git@github.com:acme/shop.git',
+      'npm i eslint@9.1.0',
+      'icon@2x.png',
+      '8.8.8.8 and 203.0.113.7',
+      '::ffff:808:808',
+      'std::1 and a::1b',
+      'version 126.0.0.1',
+    ]) {
+      assert.equal(await masked(text), text);
+    }
+  });
+});
+
 describe('placeholders', () => {
   test('are the same for the same value, in the whole conversation', async () => {
     const redaction = new Redaction(nothingStored);

@@ -1,7 +1,7 @@
+import { inSlices, type NextTurn, nextIteration } from '../../../kernel/fairness/time-slice.ts';
 import { type Candidate, candidateSteps } from './candidates.ts';
 import { type Finding, KINDS, type Kind, merged } from './finding.ts';
 import { scanSteps } from './scan.ts';
-import { inTurns, type NextTurn, nextIteration } from './turns.ts';
 
 /** Says which of these texts are stored values. Nobody else learns which. */
 export type FindStored = (values: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -52,7 +52,7 @@ export class Redaction {
   /** Everything that must not leave. What was recognized once is masked wherever it stands, also where nothing says what it is. */
   async find(text: string): Promise<Finding[]> {
     const stored = await this.#storedIn(text);
-    const findings = merged([...stored, ...(await inTurns(scanSteps(text), this.#nextTurn))]);
+    const findings = merged([...stored, ...(await inSlices(scanSteps(text), this.#nextTurn))]);
     for (const { start, end, kind } of findings) {
       if (end - start >= KNOWN_LENGTH_MIN) this.#known.set(text.slice(start, end), kind);
     }
@@ -80,7 +80,7 @@ export class Redaction {
   }
 
   async #storedIn(text: string): Promise<Finding[]> {
-    const candidates = await inTurns(candidateSteps(text), this.#nextTurn);
+    const candidates = await inSlices(candidateSteps(text), this.#nextTurn);
     const stored = await this.#findStored([...new Set(candidates.map(({ value }) => value))]);
     if (stored.size === 0) return [];
     const found = candidates.filter(({ value }) => stored.has(value));

@@ -1,3 +1,4 @@
+import { atOnce } from '../../../kernel/fairness/time-slice.ts';
 import { assignmentFindings } from './assignments.ts';
 import { binaryKeyFindings } from './binary-keys.ts';
 import { credentialFindings } from './credentials.ts';
@@ -5,7 +6,6 @@ import { type Finding, merged } from './finding.ts';
 import { networkFindings } from './network.ts';
 import { personalFindings } from './personal-data.ts';
 import { formatFindings } from './secret-formats.ts';
-import { atOnce } from './turns.ts';
 import {
   decodedWords,
   joined,

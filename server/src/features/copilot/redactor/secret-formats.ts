@@ -1,5 +1,6 @@
 import { entropyOf } from '../../../kernel/crypto/entropy.ts';
 import type { Finding, Kind } from './finding.ts';
+import { NextMatch } from './next-match.ts';
 
 /**
  * Credentials with a format that their issuer documents. Every quantifier is bounded and no two neighbours can match the same text, so that a
@@ -148,15 +149,32 @@ const PUBLIC_BEFORE =
   /(?:sha(?:1|224|256|384|512)[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2-nistp\d{3} |sk-ssh-ed25519@openssh\.com |integrity[="': ]{1,6}|data:[a-z]+\/[a-z0-9.+-]+;base64,|SHA256:|"(?:n|x|y|kid)": ?")$/i;
 
 /** Certificates and public keys, whose lines look as random as a secret. */
-const PUBLIC_BLOCK =
-  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?|CRL|PKCS7|CMS|SIGNATURE|DH PARAMETERS)-----[A-Za-z0-9+/=\s:.\\-]{0,16384}?-----END /g;
+const PUBLIC_BEGIN =
+  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?|CRL|PKCS7|CMS|SIGNATURE|DH PARAMETERS)-----/g;
+const PUBLIC_END = /-----END /g;
+const NOT_IN_BLOCK = /[^A-Za-z0-9+/=\s:.\\-]/g;
+const BLOCK_LENGTH_MAX = 16 * 1024;
+
+function publicBlocksIn(text: string): { start: number; end: number }[] {
+  const blocks: { start: number; end: number }[] = [];
+  const [ends, others] = [new NextMatch(text, PUBLIC_END), new NextMatch(text, NOT_IN_BLOCK)];
+  for (const { index, 0: begin } of text.matchAll(PUBLIC_BEGIN)) {
+    const bodyStart = index + begin.length;
+    const end = ends.from(bodyStart);
+    if (end === null) return blocks;
+    const other = others.from(bodyStart)?.index ?? text.length;
+    if (other < end.index || end.index - bodyStart > BLOCK_LENGTH_MAX) continue;
+    blocks.push({ start: index, end: end.index + end[0].length });
+  }
+  return blocks;
+}
 
 export function formatFindings(text: string): Finding[] {
   const findings: Finding[] = [];
-  const publicBlocks = text.includes('-----BEGIN ') ? [...text.matchAll(PUBLIC_BLOCK)] : [];
+  const publicBlocks = publicBlocksIn(text);
   const isPublic = (start: number) =>
     PUBLIC_BEFORE.test(text.slice(Math.max(0, start - 48), start)) ||
-    publicBlocks.some(({ index, 0: block }) => start >= index && start < index + block.length);
+    publicBlocks.some((block) => start >= block.start && start < block.end);
   for (const { rule, kind, form, check } of FORMATS) {
     for (const match of text.matchAll(form)) {
       if (check !== undefined && (!check(match[0]) || isPublic(match.index))) continue;

@@ -1,3 +1,4 @@
+import { type Quoting, quotedRuns } from './quoted-runs.ts';
 /** A text with an encoding removed. Its character `i` stands for the part from `starts[i]` to `ends[i]` of the text that it was made from. */
 export interface Unfolded {
   readonly text: string;
@@ -103,7 +104,12 @@ export function percentDecoded(text: string): Unfolded | null {
   });
 }
 
-const LITERAL = /"((?:[^"\\\n]|\\.){0,1024})"|'((?:[^'\\\n]|\\.){0,1024})'|`((?:[^`\\]|\\.){0,1024})`/g;
+const LITERALS: readonly Quoting[] = ['"', "'", '`'].map((quote) => ({
+  quote,
+  isEscaping: true,
+  isOneLine: quote !== '`',
+}));
+const LITERAL_LENGTH_MAX = 1024;
 /** What joins two literals: an operator of some language, a line end that a backslash continues, nothing at all in C and Python. */
 const JOINT = /^[\s\\]{0,40}(?:\+|\.\.?|&|\|\||<>|~|\\)?[\s\\]{0,40}(?:[fbru]{0,2}|string\()?$/;
 const COMMA = /^\s{0,20},\s{0,20}$/;
@@ -119,10 +125,7 @@ interface Span {
 
 /** Literals that stand beside each other, joined by an operator or listed to be joined. */
 function literalGroups(text: string): Span[][] {
-  const literals = [...text.matchAll(LITERAL)].map((match) => ({
-    start: match.index,
-    end: match.index + match[0].length,
-  }));
+  const literals = [...quotedRuns(text, LITERALS, { min: 0, max: LITERAL_LENGTH_MAX })];
   const groups: Span[][] = [];
   for (const joint of [JOINT, COMMA]) {
     let group: Span[] = [];
@@ -174,9 +177,10 @@ export function originOf({ starts, ends }: Unfolded, start: number, end: number)
   return { start: starts[start] ?? 0, end: ends[end - 1] ?? 0 };
 }
 
-/** Lines of base64 as files have them, or one run of it. The length of the text bounds both. */
-const BASE64 =
-  /(?<![A-Za-z0-9+/_-])(?:(?:[A-Za-z0-9+/]{60,80}\r?\n[ \t]{0,16}){1,1024}[A-Za-z0-9+/]{1,80}={0,2}|[A-Za-z0-9+/_-]{16,}={0,2})(?![A-Za-z0-9+/_=-])/g;
+const BASE64 = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}/g;
+const BASE64_LINE = /[A-Za-z0-9+/]{60,80}\r?\n[ \t]{0,16}/y;
+const BASE64_LAST_LINE = /[A-Za-z0-9+/]{1,80}={0,2}(?![A-Za-z0-9+/_=-])/y;
+const GOES_ON = /[A-Za-z0-9+/_=-]/;
 const HEXADECIMAL = /(?<![A-Za-z0-9])(?:0x)?(?<digits>(?:[0-9a-fA-F]{2}){12,})(?![A-Za-z0-9])/g;
 
 export interface EncodedRun {
@@ -185,11 +189,42 @@ export interface EncodedRun {
   readonly bytes: Buffer;
 }
 
+/** Lines of base64 as files have them, or one run of it. Walked line by line, because a pattern would begin anew at each of many lines. */
+function* base64Runs(text: string): Generator<{ start: number; end: number }> {
+  let walkedTo = 0;
+  for (const { 0: run, index: start } of text.matchAll(BASE64)) {
+    if (start < walkedTo) continue;
+    const isWhole = !GOES_ON.test(text.charAt(start + run.length));
+    const end = endOfBase64Lines(text, start) ?? (isWhole ? start + run.length : null);
+    if (end === null) continue;
+    yield { start, end };
+    walkedTo = end;
+  }
+}
+
+function endOfBase64Lines(text: string, start: number): number | null {
+  let [at, count, end] = [start, 0, start];
+  for (;;) {
+    BASE64_LINE.lastIndex = at;
+    const line = BASE64_LINE.exec(text);
+    if (line === null) break;
+    end = at + line[0].trimEnd().length;
+    at += line[0].length;
+    count++;
+  }
+  BASE64_LAST_LINE.lastIndex = at;
+  const last = count === 0 ? null : BASE64_LAST_LINE.exec(text);
+  if (last !== null) return at + last[0].length;
+  // The last of the whole lines ends it.
+  return count > 1 ? end : null;
+}
+
 /** Whatever may be bytes in base64 or hexadecimal. */
 export function encodedRuns(text: string): EncodedRun[] {
   const runs: EncodedRun[] = [];
-  for (const { 0: run, index } of text.matchAll(BASE64))
-    runs.push({ start: index, end: index + run.length, bytes: Buffer.from(run.replace(/\s/g, ''), 'base64') });
+  for (const { start, end } of base64Runs(text)) {
+    runs.push({ start, end, bytes: Buffer.from(text.slice(start, end).replace(/\s/g, ''), 'base64') });
+  }
   for (const { 0: run, index, groups } of text.matchAll(HEXADECIMAL))
     runs.push({ start: index, end: index + run.length, bytes: Buffer.from(groups?.['digits'] ?? '', 'hex') });
   return runs;

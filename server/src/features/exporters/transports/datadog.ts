@@ -1,4 +1,4 @@
-import { type Clock, HOUR_MS } from '../../../kernel/platform/clock.ts';
+import { type Clock, HOUR_MS } from '../../../kernel/base/clock.ts';
 import type { ReceiverRequest } from './receiver-request.ts';
 import {
   ALL_DELIVERED,

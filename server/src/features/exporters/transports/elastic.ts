@@ -11,7 +11,7 @@ import {
 
 /** The entry is there already, from a batch that was sent before and whose response got lost. */
 const EXISTS = 409;
-/** The entry itself is refused: it does not fit the mapping, or is too large. Sending it again would change nothing. */
+/** The entry itself is refused: it does not fit the mapping, or is too large. Sending it again as it is would change nothing. */
 const REFUSED: readonly number[] = [400, 413];
 const REASON_CHARS_MAX = 300;
 /** Names of errors in Elasticsearch and OpenSearch, such as `security_exception`. */
@@ -27,6 +27,8 @@ export type ElasticCredentials = { api_key: string } | { username: string; passw
 /** The bulk interface of Elasticsearch and OpenSearch. Each entry is created under its own id, so that it is stored once however often it is sent. */
 export class Elastic implements Transport {
   readonly limits: BatchLimits = { entriesMax: 1000, bytesMax: 4 * 1024 * 1024, entryBytesMax: 256 * 1024 };
+  /** A data stream refuses documents without it. */
+  readonly timeField = '@timestamp';
   readonly unconfirmedMax = 0;
   readonly #request: ReceiverRequest;
   readonly #authorization: string;
@@ -39,21 +41,30 @@ export class Elastic implements Transport {
         : `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`, 'utf8').toString('base64')}`;
   }
 
+  /** An entry that does not fit the mapping of its index is sent once more as one text, which fits any, so that it is there to be found. */
   async send(batch: readonly Encoded[]): Promise<Receipt> {
+    const rejected = await this.#create(batch);
+    const refused = rejected.flatMap(({ index }) => batch[index] ?? []);
+    if (refused.length === 0) return { rejected, skipped: [] };
+    const again = await this.#create(refused.map(asText));
+    return { rejected: again.flatMap(({ index }) => rejected[index] ?? []), skipped: [] };
+  }
+
+  async #create(batch: readonly Encoded[]): Promise<Receipt['rejected']> {
     const lines = batch.map(({ entry, text }) => `${JSON.stringify({ create: { _id: entry.id } })}\n${text}\n`);
     const answer = await this.#request.post({
       headers: { 'content-type': 'application/x-ndjson', authorization: this.#authorization },
       body: lines.join(''),
     });
     refuseUnless([200], answer);
-    return receiptOf(jsonOf(answer) as BulkAnswer | null, batch.length);
+    return rejectedBy(jsonOf(answer) as BulkAnswer | null, batch.length);
   }
 
   async finish(): Promise<void> {}
 }
 
 /** A 200 only says that the batch was read: each item has a status of its own. */
-function receiptOf(answer: BulkAnswer | null, count: number): Receipt {
+function rejectedBy(answer: BulkAnswer | null, count: number): Receipt['rejected'] {
   const items = answer?.items;
   if (!Array.isArray(items) || items.length !== count) {
     throw new NotDelivered('the receiver responded with something else than the result of a bulk request');
@@ -68,7 +79,11 @@ function receiptOf(answer: BulkAnswer | null, count: number): Receipt {
     const why = `${status} ${String(type ?? '')}: ${String(reason ?? '')}`.slice(0, REASON_CHARS_MAX);
     rejected.push({ index, reason: why });
   }
-  return { rejected, skipped: [] };
+  return rejected;
+}
+
+function asText({ entry, text }: Encoded): Encoded {
+  return { entry, text: JSON.stringify({ '@timestamp': entry.timestamp, message: text }) };
 }
 
 /** Without the receiver's own explanation: the last error of an exporter also goes to webhooks and chats. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MINUTE_MS, SECOND_MS } from '../../../kernel/platform/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
 import type { ReceiverRequest } from './receiver-request.ts';
 import {
   ALL_DELIVERED,

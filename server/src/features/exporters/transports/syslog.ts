@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { SECOND_MS } from '../../../kernel/base/clock.ts';
 import { type AddressGuard, BlockedAddress, UnresolvedHost } from '../../../kernel/outbound/address-guard.ts';
 import type { OutgoingSlots } from '../../../kernel/outbound/outgoing-slots.ts';
-import { SECOND_MS } from '../../../kernel/platform/clock.ts';
 import { FRAME_BYTES_MAX, syslogFrame } from './syslog-frame.ts';
 import {
   ALL_DELIVERED,

@@ -29,6 +29,8 @@ export const ALL_DELIVERED: Receipt = { rejected: [], skipped: [] };
 /** Brings batches to one receiver. */
 export interface Transport {
   readonly limits: BatchLimits;
+  /** The field in which the receiver demands the time of each document, whatever the format. */
+  readonly timeField?: string;
   /**
    * How many entries before a failure may be lost although `send` resolved, because the protocol has no acknowledgement. They are sent again after a
    * failure and after a start.
@@ -52,7 +54,7 @@ export class NotDelivered extends Error {
   }
 }
 
-/** Everything but success is tried again: a wrong token or a missing index is mended by a person, and meanwhile nothing may be lost. */
+/** Everything but success is tried again: a wrong token or a missing index is corrected by a person, and meanwhile nothing may be lost. */
 export function refuseUnless(expected: readonly number[], answer: OutgoingAnswer): void {
   if (expected.includes(answer.status)) return;
   throw new NotDelivered(`the receiver responded with status ${answer.status}`, answer.retryAfterMs);

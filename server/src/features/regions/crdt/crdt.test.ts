@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { DirectoryDigest } from './digest.ts';
 import { AHEAD_MAX_MS, COUNTER_MAX, compareStamps, isTooFarAhead, nextStamp, stampAfter } from './hybrid-clock.ts';
 import { cellId, compareOperations, epochOf, isConflict, isElement, winner } from './merge.ts';
 import {
   type CellKind,
   type CellValues,
+  isExcessive,
   isSetKind,
   malformation,
   type Operation,
@@ -54,7 +56,7 @@ class Region {
     const now = at + this.#wrongBy;
     const own = nextStamp(this.#latest, now, this.name);
     this.#latest = own;
-    const held = this.cells.get(cellId(what));
+    const held = this.cells.get(cellId({ ...what, origin: this.name }));
     const { ms, counter } = held === undefined ? own : stampAfter(own, held, now);
     const operation = { ...what, origin: this.name, seq, ms, counter };
     assert.equal(malformation({ ...operation, signature: 'x' }), null);
@@ -223,13 +225,50 @@ test('stamps of a region only grow, whatever its clock does, and equal times are
 
 test('a write replaces what its region has seen, and the clocks of others do not move that of a region', () => {
   const [ap, eu] = [new Region('ap', 50_000), new Region('eu', 0)];
-  ap.write('tenant', 'k1', { name: 'fast' }, NOW);
+  const primaryOf = (region: Region) => region.cells.get(cellId({ kind: 'primary', key: 'k1', tag: '', origin: '' }));
+  ap.write('primary', 'k1', { epoch: 1, previous: null }, NOW);
   eu.pull(ap, false, false);
-  eu.write('tenant', 'k1', { name: 'later' }, NOW);
+  eu.write('primary', 'k1', { epoch: 2, previous: 'ap' }, NOW);
   eu.write('tenant', 'k2', { name: 'other' }, NOW);
-  const [first, second] = ['k1', 'k2'].map((key) => eu.cells.get(cellId({ kind: 'tenant', key, tag: '' })));
-  assert.deepEqual([first?.origin, first?.value], ['eu', valueText('tenant', { name: 'later' })]);
+  const [first, fast] = [primaryOf(eu), primaryOf(ap)];
+  assert.deepEqual([first?.origin, first?.value], ['eu', valueText('primary', { epoch: 2, previous: 'ap' })]);
+  assert.ok(first !== undefined && fast !== undefined && compareStamps(stampOf(first), stampOf(fast)) > 0);
+  const second = eu.cells.get(cellId({ kind: 'tenant', key: 'k2', tag: '', origin: 'eu' }));
   assert.equal(second?.ms, NOW, 'what is not about that cell keeps the time of its region');
+});
+
+test('no region replaces what another one says', () => {
+  const [ap, eu] = [new Region('ap', 0), new Region('eu', 0)];
+  eu.write('tenant', 'k1', { name: 'own' }, NOW);
+  eu.write('revoked_token', 't1', { tenant_id: 'k1', expires_at: NOW + 1 }, NOW);
+  ap.pull(eu, false, false);
+  ap.write('tenant', 'k1', { name: 'other' }, NOW + 2);
+  ap.write('revoked_token', 't1', { tenant_id: 'k2', expires_at: NOW + 3 }, NOW + 2);
+  resync([ap, eu]);
+  const said = [...ap.cells.values()].map(({ origin, value }) => `${origin} ${value}`);
+  for (const name of ['own', 'other'])
+    assert.ok(said.includes(`${name === 'own' ? 'eu' : 'ap'} ${valueText('tenant', { name })}`), name);
+  assert.equal(said.length, 4);
+});
+
+test('an operation with a time that no region would name is found', () => {
+  const told: [CellKind, object, boolean][] = [
+    ['head', { seq: 1, hash: HASH, at: NOW }, false],
+    ['head', { seq: 1, hash: HASH, at: Number.MAX_SAFE_INTEGER }, true],
+    ['published', { at: NOW + 2 * AHEAD_MAX_MS }, true],
+    ['revoked_token', { tenant_id: 'k1', expires_at: NOW + 366 * DAY_MS }, false],
+    ['revoked_token', { tenant_id: 'k1', expires_at: Number.MAX_SAFE_INTEGER }, true],
+    ['public_key', { issuer: 'urn:x', jwk: '{}', verifies_until: NOW + 400 * DAY_MS }, false],
+    ['public_key', { issuer: 'urn:x', jwk: '{}', verifies_until: Number.MAX_SAFE_INTEGER }, true],
+    ['primary', { epoch: 7, previous: null }, false],
+    ['tenant', { name: 'at' }, false],
+  ];
+  const plain = { origin: 'eu', seq: 1, ms: NOW, counter: 0, key: 'eu', tag: '', isRemoved: false };
+  for (const [kind, value, expected] of told)
+    assert.equal(isExcessive({ ...plain, kind, value: valueText(kind, value as never) }), expected, kind);
+  const removal = { ...plain, kind: 'public_key' as const, isRemoved: true };
+  assert.equal(isExcessive({ ...removal, value: removalText(Number.MAX_SAFE_INTEGER) }), true);
+  assert.equal(isExcessive({ ...removal, value: removalText(NOW) }), false);
 });
 
 test('a digest leaves out what regions delete at different times, and heads', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expiryOfCell } from './merge.ts';
-import { signedText, type UnsignedOperation } from './operation.ts';
+import { isExcessive, signedText, type UnsignedOperation } from './operation.ts';
 
 const DIGEST_BITS = 256;
 const MODULUS = 1n << BigInt(DIGEST_BITS);
@@ -18,7 +18,7 @@ export class DirectoryDigest {
   }
 
   add(cell: UnsignedOperation): void {
-    if (cell.kind === 'head' || cell.kind === 'published') return;
+    if (cell.kind === 'head' || cell.kind === 'published' || isExcessive(cell)) return;
     const expiry = expiryOfCell(cell);
     if (expiry !== null && expiry <= this.#asOf) return;
     const hash = createHash('sha256').update(signedText(cell)).digest('hex');

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../../kernel/platform/clock.ts';
+import { MINUTE_MS } from '../../../kernel/base/clock.ts';
 
 /**
  * A time of a hybrid logical clock. It follows the wall clock of its region, never goes back, and is later than what it replaces. The region decides
@@ -12,6 +12,14 @@ export interface Stamp {
 
 /** A stamp further ahead than this comes from a wrong clock: if it were accepted, nothing that others write would count until then. */
 export const AHEAD_MAX_MS = MINUTE_MS;
+
+/** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
+export const SEQS_PER_MS = 1000;
+
+/** The highest number that an origin can have given out. With a higher one, nothing that it writes until then would be pulled. */
+export function seqMax(now: number): number {
+  return (now + AHEAD_MAX_MS) * SEQS_PER_MS;
+}
 
 export const COUNTER_MAX = 1_000_000;
 

@@ -1,17 +1,19 @@
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { compareStamps, compareText } from './hybrid-clock.ts';
 import {
   type CellKind,
   expiryOfRemoval,
+  isSaidByEach,
   isSetKind,
+  type Operation,
   parsedValue,
   stampOf,
   type UnsignedOperation,
 } from './operation.ts';
 
 /** Identifies a cell. Operations of the same cell compete; operations of different cells never do. */
-export function cellId({ kind, key, tag }: Pick<UnsignedOperation, 'kind' | 'key' | 'tag'>): string {
-  return `${kind} ${key} ${tag}`;
+export function cellId({ kind, key, tag, origin }: Pick<UnsignedOperation, 'kind' | 'key' | 'tag' | 'origin'>): string {
+  return `${kind} ${key} ${isSaidByEach(kind) ? origin : tag}`;
 }
 
 /**
@@ -31,7 +33,7 @@ const BY_MEANING: { readonly [K in CellKind]: Compare } = {
   published: lastWriterWins,
   // A removal names the addition that it removes, so it wins whenever it was made.
   public_key: (a, b) => Number(a.isRemoved) - Number(b.isRemoved),
-  // Whoever has an id need not know it twice; the later expiry keeps it for as long as anyone needs it.
+  // Anyone who has an id need not know it twice; the later expiry keeps it for as long as anyone needs it.
   revoked_token: (a, b) => expiryOf(a) - expiryOf(b),
   // The clock decides nothing here. The epoch is followed by the region's name, so two regions never write the same one.
   primary: (a, b) => epochOf(a) - epochOf(b) || compareText(a.origin, b.origin),
@@ -77,4 +79,20 @@ function expiryOf(operation: UnsignedOperation): number {
 /** The elements of a set: those with an addition that nobody removed. */
 export function isElement(operation: UnsignedOperation): boolean {
   return isSetKind(operation.kind) && !operation.isRemoved;
+}
+
+/** Whether an operation takes the place of the one that is there. */
+export function isLess(held: Operation, operation: Operation): boolean {
+  return winner(held, operation) === operation && held.signature !== operation.signature;
+}
+
+/** The tenants whose requests must be checked again: their primary region changed, or one of their tokens was revoked. */
+export function tenantsAffected(operations: readonly Operation[]): string[] {
+  const tenants = new Set<string>();
+  for (const operation of operations) {
+    if (operation.kind === 'primary') tenants.add(operation.key);
+    if (operation.kind === 'revoked_token')
+      tenants.add(parsedValue(operation as Operation & { kind: 'revoked_token' }).tenant_id);
+  }
+  return [...tenants].sort();
 }

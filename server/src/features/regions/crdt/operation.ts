@@ -1,19 +1,20 @@
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { REGION_NAME, VALUE_LENGTH_MAX } from '../schemas.ts';
-import { COUNTER_MAX, type Stamp } from './hybrid-clock.ts';
+import { AHEAD_MAX_MS, COUNTER_MAX, type Stamp } from './hybrid-clock.ts';
 
 /** What each kind of cell holds. None of them is secret: names, numbers, public keys, and the ids of tokens. */
 export interface CellValues {
-  /** Last writer wins: the name of a tenant. */
+  /** The name of a tenant, by the region that says it. */
   tenant: { name: string };
   /** A register with an epoch: the region that writes it is the tenant's primary region from then on. */
   primary: { epoch: number; previous: string | null };
-  /** Last writer wins: how far the audit log of a tenant had come in its primary region. */
+  /** How far the audit log of a tenant had come in a region, by that region. */
   head: { seq: number; hash: string; at: number };
-  /** Last writer wins, by region: as of when the heads of all its tenants are published. */
+  /** By region: as of when the heads of all its tenants are published. */
   published: { at: number };
   /** An observed-remove set: the public keys that verify the tokens of a region. Only the region that added one removes it. */
   public_key: { issuer: string; jwk: string; verifies_until: number };
-  /** A grow-only set: tokens that were revoked before they expired. */
+  /** A grow-only set for each region: tokens that were revoked before they expired. */
   revoked_token: { tenant_id: string; expires_at: number };
 }
 export type CellKind = keyof CellValues;
@@ -87,6 +88,13 @@ const FIELDS: { readonly [K in CellKind]: readonly string[] } = {
   revoked_token: ['tenant_id', 'expires_at'],
 };
 
+/** Kinds of which every region has cells of its own, so that none replaces what another one said. */
+const SAID_BY_EACH: ReadonlySet<CellKind> = new Set(['tenant', 'head', 'revoked_token']);
+
+export function isSaidByEach(kind: CellKind): boolean {
+  return SAID_BY_EACH.has(kind);
+}
+
 export function isSetKind(kind: CellKind): boolean {
   return KINDS[kind].isSet;
 }
@@ -117,6 +125,21 @@ export function malformation(operation: Operation): string | null {
  */
 export function epochMax(ms: number): number {
   return Math.floor(ms / EPOCH_MS);
+}
+
+/** What a region says ends at most so long after its time: a key verifies tokens for 13 months after it was published. */
+const ENDS_AFTER_MAX_MS = 2 * 366 * DAY_MS;
+
+/**
+ * Whether an operation names a time that no region would. It counts for nothing anywhere, but is no reason to refuse what else a region passes on:
+ * another one may have accepted it when times were not checked.
+ */
+export function isExcessive(operation: UnsignedOperation): boolean {
+  const { ms, kind, isRemoved, value } = operation;
+  if (isRemoved) return expiryOfRemoval(value) > ms + ENDS_AFTER_MAX_MS;
+  const { at, expires_at, verifies_until } = JSON.parse(value) as Partial<Record<string, number>>;
+  if (kind === 'head' || kind === 'published') return (at ?? 0) > ms + AHEAD_MAX_MS;
+  return Math.max(expires_at ?? 0, verifies_until ?? 0) > ms + ENDS_AFTER_MAX_MS;
 }
 
 /** The tag of an addition to a set: no other operation has this origin and number. */

@@ -1,17 +1,18 @@
 import { vaultResource } from '../../../kernel/authz/pattern.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { ForgedRowError } from '../../../kernel/integrity/row-keys.ts';
+import { everyTenant } from '../../../kernel/integrity/tenant-rows.ts';
 import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
-import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/platform/clock.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
-import { everyTenant } from '../../../kernel/storage/tenant-rows.ts';
+import { ForgedRowError } from '../../../kernel/storage/row-keys.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 import { expiryNotice, noticesOf, queueMail } from '../../mail/index.ts';
 import { findActiveUsers } from '../../users/index.ts';
 import { managersOf } from '../../vaults/index.ts';
 import { emitAll } from '../../webhooks/index.ts';
 import { secretResource } from '../authorization.ts';
+import type { SecretKernel } from '../links.ts';
 import * as store from './expiry-store.ts';
 import { readStoredEnds } from './stored-ends.ts';
 
@@ -20,7 +21,7 @@ const AHEAD_MS = 30 * DAY_MS;
 const AT_ONCE = 100;
 
 /** Emits `secret.expiring` once for each secret and end. */
-export function announceExpiringSecretsJob(kernel: Kernel): KeepingJob {
+export function announceExpiringSecretsJob(kernel: SecretKernel): KeepingJob {
   return {
     name: 'announce-expiring-secrets',
     intervalMs: HOUR_MS,
@@ -37,14 +38,14 @@ export function announceExpiringSecretsJob(kernel: Kernel): KeepingJob {
 }
 
 /** An end is announced once, so it must be near at two checks of the clock: one that is ahead would announce it too early. */
-async function nearEnds({ clock, clockGuard }: Kernel): Promise<store.Window | null> {
+async function nearEnds({ clock, clockGuard }: Pick<Kernel, 'clock' | 'clockGuard'>): Promise<store.Window | null> {
   const checked = await clockGuard.cutoff(SECOND_CHECK_MS);
   if (checked === null) return null;
   return { after: { expires_at: clock.now(), secret_id: '' }, until: checked + AHEAD_MS };
 }
 
 async function announceAll(
-  kernel: Kernel,
+  kernel: SecretKernel,
   tenantId: string,
   { after, until }: store.Window,
   signal: AbortSignal,
@@ -63,7 +64,11 @@ async function announceAll(
 }
 
 /** The note of an announcement commits with its event, so a kill neither loses nor repeats one. */
-async function announcePage(kernel: Kernel, tenantId: string, window: store.Window): Promise<store.ExpiringRow[]> {
+async function announcePage(
+  kernel: SecretKernel,
+  tenantId: string,
+  window: store.Window,
+): Promise<store.ExpiringRow[]> {
   const { database, clock } = kernel;
   const notices = await noticesOf(kernel, tenantId, 'expiry');
   return database.forTenant(tenantId, 'bulk').transaction(async (tx) => {

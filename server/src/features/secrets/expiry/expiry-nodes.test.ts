@@ -5,7 +5,7 @@ import { newMigratedDatabase } from '../../../../../test/support/postgres.ts';
 import { startService } from '../../../../../test/support/service.ts';
 import { testAuthority } from '../../../../../test/support/test-authority.ts';
 import { addVault, startNodeBeside } from '../../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 import { announceExpiringSecretsJob } from './expiry-job.ts';
 
@@ -14,7 +14,7 @@ const SECRETS = 250;
 
 test('two nodes on PostgreSQL that lost track of their lease announce each certificate once', async () => {
   const databaseUrl = await newMigratedDatabase();
-  const one = await startService('postgres', { databaseUrl });
+  const one = await startService('postgres', { databaseUrl, env: { CV_OUTBOUND_ALLOW: '127.0.0.1' } });
   const other = await startNodeBeside(one, databaseUrl);
   try {
     const tenant = await addTenant(one);

@@ -9,7 +9,7 @@ import { Receiver } from '../../../../../test/support/siem-receivers.ts';
 import { testAuthority } from '../../../../../test/support/test-authority.ts';
 import { until } from '../../../../../test/support/until.ts';
 import { addSecret, addVault, readValue, runPurges, secretUrl } from '../../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { pemOf } from '../../certificates/x509.ts';
 import { updateSecret } from '../storage/secret-store.ts';
 

@@ -1,6 +1,6 @@
 import { UnsealError } from '../../../kernel/crypto/sealing.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import { endOf, openValue } from '../value/sealing.ts';
 import * as store from './expiry-store.ts';
 
@@ -8,7 +8,11 @@ import * as store from './expiry-store.ts';
 const AT_ONCE = 50;
 
 /** Reads the ends of certificates that earlier releases stored. Each batch commits by itself, so a run that is killed loses little. */
-export async function readStoredEnds(kernel: Kernel, tenantId: string, signal: AbortSignal): Promise<void> {
+export async function readStoredEnds(
+  kernel: Pick<Kernel, 'database' | 'keyring' | 'log'>,
+  tenantId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const database = kernel.database.forTenant(tenantId, 'bulk');
   while (!signal.aborted) {
     const rows = await store.unreadEnds(database.read, tenantId, AT_ONCE);
@@ -22,7 +26,7 @@ export async function readStoredEnds(kernel: Kernel, tenantId: string, signal: A
 }
 
 /** A value that cannot be decrypted has no end; otherwise it would be tried again forever, before all others. */
-async function storedEnd(kernel: Kernel, row: store.UnreadRow): Promise<number | null> {
+async function storedEnd(kernel: Pick<Kernel, 'keyring' | 'log'>, row: store.UnreadRow): Promise<number | null> {
   try {
     return endOf(row, row, await openValue(kernel, row.tenant_id, row.vault_id, row));
   } catch (error) {

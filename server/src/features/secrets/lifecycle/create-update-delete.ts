@@ -1,9 +1,9 @@
 import { canonicalEnvironment } from '../../../kernel/authz/environment.ts';
-import { timestamp } from '../../../kernel/platform/clock.ts';
-import { invalidField } from '../../../kernel/platform/errors.ts';
+import { timestamp } from '../../../kernel/base/clock.ts';
+import { invalidField } from '../../../kernel/base/errors.ts';
+import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
-import type { Body } from '../../../kernel/request/declaration.ts';
-import { DELETED } from '../../../kernel/request/wire.ts';
+import { DELETED } from '../../../kernel/wire/wire.ts';
 import { whatChanged } from '../../vaults/index.ts';
 import {
   attributesOf,
@@ -18,6 +18,7 @@ import {
   secretForChange,
   secretNotFound,
   secretResource,
+  shownScore,
   vaultForSecrets,
   versionNotFound,
 } from '../authorization.ts';
@@ -82,7 +83,7 @@ export async function create(
   return ctx.change(async (tx) => {
     const operation = isPromoted ? 'promote' : 'create';
     await addSecret(ctx, tx, vault, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
-    return secretOf(vaultName, row);
+    return secretOf(vaultName, row, null);
   });
 }
 
@@ -94,11 +95,11 @@ export async function update(
 ): Promise<Secret> {
   const { value, metadata, rotation: schedule, protection } = body;
   if ([value, metadata, schedule, protection].every((part) => part === undefined)) {
-    // Whoever may write but not read would learn from a type without a value what the stored value looks like.
+    // Anyone who may write but not read would learn from a type without a value what the stored value looks like.
     if (body.type !== undefined) throw invalidField('/body/value', 'is required with a type, whose rules it must fit');
     throw invalidField('/body', 'must contain value, protection, metadata or rotation');
   }
-  const { vault } = await secretForChange(ctx, vaultName, path);
+  const { vault, secret } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
@@ -131,13 +132,13 @@ export async function update(
     });
     const parts = whatChanged(vault, { changed: Object.keys(body).filter(isPart) });
     ctx.record.describe({ secret: row.secret_id, version: changed.version, ...parts });
-    return secretOf(vaultName, changed);
+    return secretOf(vaultName, changed, shownScore(ctx, vaultName, secret));
   });
 }
 
 /**
  * Whether an ordinary secret becomes a fortress secret, which takes the proof that it will take from then on. The way back is closed: it would let
- * whoever stole one proof open the secret to every token.
+ * anyone who stole one proof open the secret to every token.
  */
 function raises(ctx: Context, row: SecretRow, protection: SecretRow['protection'] | undefined): boolean {
   if (protection === undefined || protection === row.protection) return false;
@@ -189,7 +190,7 @@ export async function restore(
   path: string,
   body: Body<typeof contract.restoreSecret>,
 ): Promise<Secret> {
-  const { vault } = await secretForChange(ctx, vaultName, path, (db, tenantId, vaultId) =>
+  const { vault, secret } = await secretForChange(ctx, vaultName, path, (db, tenantId, vaultId) =>
     findDeleted(db, { tenantId, vaultId, path }, body.secret_id),
   );
   return ctx.change(async (tx) => {
@@ -199,7 +200,7 @@ export async function restore(
     requireProof(ctx, row);
     const restored = await unmarkDeleted(ctx, tx, vault, row);
     ctx.record.describe({ secret: row.secret_id, version: row.version });
-    return secretOf(vaultName, restored);
+    return secretOf(vaultName, restored, shownScore(ctx, vaultName, secret));
   });
 }
 
@@ -210,7 +211,7 @@ export async function rollback(
   path: string,
   body: Body<typeof contract.rollbackSecret>,
 ) {
-  const { vault } = await secretForChange(ctx, vaultName, path);
+  const { vault, secret } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
@@ -237,7 +238,7 @@ export async function rollback(
     });
     const basis = whatChanged(vault, { restored_from: older.version });
     ctx.record.describe({ secret: row.secret_id, version: changed.version, ...basis });
-    return { ...secretOf(vaultName, changed), restored_from: older.version };
+    return { ...secretOf(vaultName, changed, shownScore(ctx, vaultName, secret)), restored_from: older.version };
   });
 }
 

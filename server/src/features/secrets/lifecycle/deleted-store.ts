@@ -1,5 +1,6 @@
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
-import { SECRETS, type SecretRow, SUMMARY, type SummaryRow } from '../storage/tables.ts';
+import { storedScores } from '../storage/secret-store.ts';
+import { SECRETS, type SecretRow, type StoredScores, SUMMARY, type SummaryRow } from '../storage/tables.ts';
 
 export type DeletedSummaryRow = SummaryRow & { deleted_at: number };
 
@@ -16,8 +17,8 @@ export async function findDeleted(
   db: Reader,
   location: DeletedLocation,
   which: SecretSelector,
-): Promise<SecretRow | undefined> {
-  return SECRETS.checked(db, await deletedByPath(db, location, which).executeTakeFirst());
+): Promise<(SecretRow & StoredScores) | undefined> {
+  return SECRETS.checked(db, await deletedByPath(db, location, which).select(storedScores).executeTakeFirst());
 }
 
 export async function lockDeleted(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalEnvironment, ENVIRONMENTS } from '../../../kernel/authz/environment.ts';
-import { CofferError } from '../../../kernel/platform/errors.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
 import { environmentIn } from './environment-rules.ts';
 
 /** The environment a secret gets in each vault, by the secret's own environment (`-` for none) and whether `promote` is set. */

@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../../../kernel/authz/environment.ts';
-import { CofferError } from '../../../kernel/platform/errors.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
 
 /**
  * Returns the environment a secret gets in a vault, or throws why it cannot go there. Production accepts only production secrets, and those without

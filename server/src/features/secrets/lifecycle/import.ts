@@ -1,6 +1,6 @@
+import type { ResourceAttributes } from '../../../kernel/auth/call.ts';
 import { canonicalEnvironment, type EnvironmentName } from '../../../kernel/authz/environment.ts';
-import { CofferError } from '../../../kernel/platform/errors.ts';
-import type { ResourceAttributes } from '../../../kernel/request/call.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { Overtaken, type Tx } from '../../../kernel/storage/database.ts';
 import type { VaultRow } from '../../vaults/index.ts';

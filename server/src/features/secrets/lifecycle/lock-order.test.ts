@@ -5,7 +5,9 @@ import { ok, uniqueName } from '../../../../../test/support/people.ts';
 import { newMigratedDatabase, query } from '../../../../../test/support/postgres.ts';
 import { type Answer, DATABASES, type Service, startService } from '../../../../../test/support/service.ts';
 import { until } from '../../../../../test/support/until.ts';
-import { addSecret, addVault, secretUrl } from '../../../../../test/support/vaults.ts';
+import { addSecret, addVault, runJobs, secretUrl } from '../../../../../test/support/vaults.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
+import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 
 const HELD = 4711;
 
@@ -87,6 +89,29 @@ if (DATABASES.includes('postgres'))
         assert.equal(answer.status, status, answer.text);
       });
     }
+
+    test('the purge of a vault waits for a secret that another transaction has locked, and leaves the vault to it', async () => {
+      const vault = await addVault(service);
+      await addSecret(service, vault, 'a/existing');
+      await ok(service.call('DELETE', `/v1/vaults/${vault}`));
+      service.clock.advance(31 * DAY_MS);
+      assert.notEqual(await service.app.kernel.clockGuard.check(), null);
+      service.clock.advance(SECOND_CHECK_MS);
+      // As the purge of secrets and every change of one lock them: the secret first, then its vault.
+      await holder.query('begin');
+      await holder.query(`select 1 from secrets where path = 'a/existing' and vault_id =
+        (select vault_id from vaults where name = '${vault}') for update`);
+      const purging = runJobs(service);
+      try {
+        await until('the purge waits for the secret', async () => (await waiting()) === 1);
+        const locked = await holder.query(`select 1 from vaults where name = '${vault}' for update nowait`);
+        assert.equal(locked.rowCount, 1);
+      } finally {
+        await holder.query('rollback');
+      }
+      await purging;
+      assert.deepEqual(await query(databaseUrl, `select 1 from vaults where name = '${vault}'`), []);
+    });
 
     test('two moves that exchange their paths are refused, and wait for no deadlock', async () => {
       const vault = await addVault(service);

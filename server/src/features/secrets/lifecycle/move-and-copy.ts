@@ -1,8 +1,8 @@
+import type { ResourceAttributes } from '../../../kernel/auth/call.ts';
 import { canonicalEnvironment, type EnvironmentName } from '../../../kernel/authz/environment.ts';
-import { CofferError, invalidField } from '../../../kernel/platform/errors.ts';
-import type { ResourceAttributes } from '../../../kernel/request/call.ts';
+import { CofferError, invalidField } from '../../../kernel/base/errors.ts';
+import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
-import type { Body } from '../../../kernel/request/declaration.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../../vaults/index.ts';
 import {
@@ -16,6 +16,7 @@ import {
   requireVersion,
   secretForChange,
   secretResource,
+  shownScore,
 } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import type { Secret } from '../contract.ts';
@@ -34,6 +35,8 @@ interface Relocation {
   from: VaultRow;
   to: VaultRow;
   toPath: string;
+  /** The risk of the secret, as the caller sees it. */
+  score: number | null;
   sealer: Sealer;
 }
 
@@ -62,7 +65,7 @@ async function relocationOf(
     );
   }
   refuseBadReplacement(to, secret, body.value);
-  return { from, to, toPath, sealer: await sealerFor(ctx.kernel, to) };
+  return { from, to, toPath, score: shownScore(ctx, vaultName, secret), sealer: await sealerFor(ctx.kernel, to) };
 }
 
 /** An envelope opens only at the location it was sealed for, so in a zero-knowledge vault the caller must send one for the new path. */
@@ -102,7 +105,7 @@ function requireCreate(ctx: Context, vault: string, path: string, attributes: Re
  */
 function permittedEnvironment(
   ctx: Context,
-  { from, to, toPath }: Omit<Relocation, 'sealer'>,
+  { from, to, toPath }: Omit<Relocation, 'sealer' | 'score'>,
   row: SecretRow,
   promote: boolean | undefined,
 ): EnvironmentName {
@@ -120,7 +123,7 @@ function permittedEnvironment(
 
 function refuseMoving(
   ctx: Context,
-  { from, to, toPath }: Omit<Relocation, 'sealer'>,
+  { from, to, toPath }: Omit<Relocation, 'sealer' | 'score'>,
   row: SecretRow,
   environment: EnvironmentName,
 ): void {
@@ -162,7 +165,7 @@ export async function move(
   body: Body<typeof contract.moveSecret>,
 ): Promise<Secret> {
   const relocation = await relocationOf(ctx, vaultName, path, body);
-  const { from, to, toPath, sealer } = relocation;
+  const { from, to, toPath, score, sealer } = relocation;
   return ctx.change(async (tx) => {
     await lockPaths(tx, path, relocation);
     const row = await lockForChange(ctx, tx, from, path);
@@ -183,7 +186,7 @@ export async function move(
       secret: row.secret_id,
       moved_from: secretResource(vaultName, path),
     });
-    return secretOf(to.name, moved);
+    return secretOf(to.name, moved, score);
   });
 }
 
@@ -227,6 +230,6 @@ export async function copy(
       secret: made.secret_id,
       copied_from: secretResource(vaultName, path),
     });
-    return secretOf(to.name, made);
+    return secretOf(to.name, made, null);
   });
 }

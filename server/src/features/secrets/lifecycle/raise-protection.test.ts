@@ -13,15 +13,15 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { onBothInSuite, type Service, startService } from '../../../../../test/support/service.ts';
 import { addTotp } from '../../../../../test/support/totp.ts';
 import { addPolicy, addSecret, addVault, auditOf, pathsIn, secretUrl } from '../../../../../test/support/vaults.ts';
-import { DAY_MS, SECOND_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 const RAISE = { protection: 'fortress' } as const;
 
-onBothDatabases('an ordinary secret that is made a fortress secret', (database) => {
+onBothInSuite('an ordinary secret that is made a fortress secret', (database) => {
   let service: Service;
   let vault: string;
   let admin: Person;
@@ -185,7 +185,7 @@ onBothDatabases('an ordinary secret that is made a fortress secret', (database) 
     const again = await ok(update(session, path, RAISE));
     assert.deepEqual([again.protection, again.version], ['fortress', 3]);
     assert.equal((await ok(send(session, 'GET', secretUrl(vault, path)))).value, 'first');
-    // An ordinary one stays what it is, by whoever may change it.
+    // An ordinary one stays what it is for every caller.
     const { path: other } = await plain();
     assert.equal((await ok(update(service.adminToken, other, { protection: 'standard' }))).protection, 'standard');
     assert.equal((await ok(service.call('GET', secretUrl(vault, other)))).value, 'first');

@@ -14,7 +14,7 @@ import {
   runPurges,
   secretUrl,
 } from '../../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 
 const CONFLICT = 'VAULT_ENV_CONFLICT';
 
@@ -119,7 +119,7 @@ onBothDatabases('moving and copying', (database) => {
     await runPurges(first);
     await addVault(first, { name: from });
     await first.close();
-    // Started anew, so that it remembers no key that was destroyed.
+    // Started anew, so that it caches no key that was destroyed.
     const second = await startService(database, { ...stored, dataDir: first.dataDir });
     assert.equal(await readValue(second, to, 'moved?version=1'), 'one');
     assert.equal(await readValue(second, to, 'moved'), 'two');

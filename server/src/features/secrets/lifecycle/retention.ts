@@ -1,16 +1,17 @@
-import { systemEntry } from '../../../kernel/audit/system-entry.ts';
+import { systemEntry } from '../../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, HOUR_MS } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
+import type { Announcer } from '../../../kernel/feature/links.ts';
+import { everyTenant } from '../../../kernel/integrity/tenant-rows.ts';
 import type { RemovingJob } from '../../../kernel/jobs/job-runner.ts';
 import type { Share } from '../../../kernel/jobs/share.ts';
 import type { Plan } from '../../../kernel/limits/rate-classes.ts';
-import { DAY_MS, HOUR_MS } from '../../../kernel/platform/clock.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
-import type { Removal } from '../../../kernel/platform/wiring.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
-import { everyTenant } from '../../../kernel/storage/tenant-rows.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 import { type Cutoff, earlier } from '../../../kernel/time/cutoff.ts';
 import { secretResource } from '../authorization.ts';
+import type { SecretKernel, secretsRemoved } from '../links.ts';
 import * as store from './retention-store.ts';
 
 /** How long deleted secrets and replaced versions are retained. */
@@ -29,18 +30,12 @@ function retainingPlan({ plan, base_plan }: { plan: Plan; base_plan: Plan | null
   return base_plan === null ? plan : 'enterprise';
 }
 
-declare module '../../../kernel/platform/wiring.ts' {
-  interface Removals {
-    secrets(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void>;
-  }
-}
-
 /** The only code that destroys secrets for good. The caller has locked the rows. */
 async function destroy(
   tx: Tx,
   { tenantId, vaultId }: { tenantId: string; vaultId: string },
   rows: readonly store.DoomedRow[],
-  removed: Removal<'secrets'>,
+  removed: Announcer<typeof secretsRemoved>,
 ): Promise<void> {
   if (rows.length === 0) return;
   await removed(
@@ -57,7 +52,7 @@ export async function purgeSecrets(
   tenantId: string,
   vaultId: string,
   limit: number,
-  removed: Removal<'secrets'>,
+  removed: Announcer<typeof secretsRemoved>,
 ): Promise<number> {
   const rows = await store.lockSomeOfVault(tx, tenantId, vaultId, limit);
   await destroy(tx, { tenantId, vaultId }, rows, removed);
@@ -68,7 +63,7 @@ export async function purgeSecrets(
  * Destroys secrets and versions past the plan's retention, and records each in the audit log. It commits in small steps, so that a killed run loses
  * little.
  */
-export function purgeSecretsJob(kernel: Kernel, removed: Removal<'secrets'>): RemovingJob {
+export function purgeSecretsJob(kernel: SecretKernel, removed: Announcer<typeof secretsRemoved>): RemovingJob {
   return {
     name: 'purge-secrets',
     intervalMs: 6 * HOUR_MS,
@@ -86,7 +81,7 @@ export function purgeSecretsJob(kernel: Kernel, removed: Removal<'secrets'>): Re
   };
 }
 
-async function sharesOf(kernel: Kernel, cutoff: Cutoff): Promise<Share[]> {
+async function sharesOf(kernel: Pick<Kernel, 'database' | 'regionGate'>, cutoff: Cutoff): Promise<Share[]> {
   const { read } = kernel.database;
   let secrets = 0;
   let versions = 0;
@@ -108,8 +103,8 @@ interface TenantPurge {
 }
 
 async function purgeDeleted(
-  kernel: Kernel,
-  removed: Removal<'secrets'>,
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
+  removed: Announcer<typeof secretsRemoved>,
   { tenantId, before, signal }: TenantPurge,
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
@@ -133,7 +128,10 @@ async function purgeDeleted(
   }
 }
 
-async function purgeVersions(kernel: Kernel, { tenantId, before, signal }: TenantPurge): Promise<void> {
+async function purgeVersions(
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
+  { tenantId, before, signal }: TenantPurge,
+): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
   for await (const old of replacedBefore(kernel, tenantId, before)) {
     if (signal.aborted) return;
@@ -148,7 +146,11 @@ async function purgeVersions(kernel: Kernel, { tenantId, before, signal }: Tenan
 }
 
 /** Reads in small chunks and yields between them, so that requests are served meanwhile. */
-async function* replacedBefore(kernel: Kernel, tenantId: string, before: Cutoff): AsyncGenerator<store.OldVersions> {
+async function* replacedBefore(
+  kernel: Pick<Kernel, 'database'>,
+  tenantId: string,
+  before: Cutoff,
+): AsyncGenerator<store.OldVersions> {
   const { read } = kernel.database.forTenant(tenantId, 'bulk');
   for (let after: string | null = ''; after !== null; ) {
     const { ids, scannedTo }: Awaited<ReturnType<typeof store.changedSecrets>> = await store.changedSecrets(
@@ -164,7 +166,7 @@ async function* replacedBefore(kernel: Kernel, tenantId: string, before: Cutoff)
 }
 
 function purgeEntry(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'clock'>,
   tenantId: string,
   purged: { action: string; resource: string; details: Record<string, unknown> },
 ) {

@@ -12,7 +12,7 @@ import {
   runPurges,
   secretUrl,
 } from '../../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 
 onBothDatabases('deleted secrets', (database) => {
   let service: Service;

@@ -1,6 +1,7 @@
+import { CofferError } from '../../../kernel/base/errors.ts';
 import type { MacKey } from '../../../kernel/crypto/mac-key.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { CofferError } from '../../../kernel/platform/errors.ts';
+import { someInSlices } from '../../../kernel/fairness/time-slice.ts';
 import { recheck } from '../../../kernel/request/acceptance.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { type ListedRow, SECRETS, type SecretRow } from '../storage/tables.ts';
@@ -58,7 +59,7 @@ async function* decryptedIn<R extends DecidedRow>(
     await nextTurn(ctx.tenantId);
     // Reading may take minutes, and the caller may be revoked even before the first value is read.
     if (await recheck(ctx)) hasMoved = true;
-    if (hasMoved && !held.every(mayRead)) throw revokedMeanwhile();
+    if (hasMoved && (await someInSlices(ctx.tenantId, held, (row) => !mayRead(row)))) throw revokedMeanwhile();
     const found = await readWhole(
       ctx.database,
       ctx.tenantId,

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import { SECRETS } from '../storage/tables.ts';
 import { openValue } from '../value/sealing.ts';
 
@@ -6,7 +6,7 @@ import { openValue } from '../value/sealing.ts';
 const SAMPLE = 100;
 
 /** Decrypts values spread over the whole table and returns how many; throws if one cannot be decrypted. No value leaves this function. */
-export async function decryptSample(kernel: Kernel, tenantId: string): Promise<number> {
+export async function decryptSample(kernel: Pick<Kernel, 'database' | 'keyring'>, tenantId: string): Promise<number> {
   const { read } = kernel.database;
   let total = 0;
   for await (const rows of SECRETS.walk(read, tenantId)) total += rows.length;

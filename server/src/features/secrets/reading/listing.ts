@@ -1,11 +1,11 @@
 import { intersection, isIn, justAfter, type PathRange, startingWith } from '../../../kernel/authz/path-ranges.ts';
-import { timestamp } from '../../../kernel/platform/clock.ts';
-import { invalidField } from '../../../kernel/platform/errors.ts';
-import type { Ports } from '../../../kernel/platform/wiring.ts';
+import { timestamp } from '../../../kernel/base/clock.ts';
+import { invalidField } from '../../../kernel/base/errors.ts';
+import type { Query } from '../../../kernel/endpoint/declaration.ts';
+import { filterInSlices, mapInSlices } from '../../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../../kernel/request/context.ts';
-import type { Query } from '../../../kernel/request/declaration.ts';
-import { LIST_LIMIT_DEFAULT } from '../../../kernel/request/wire.ts';
-import { decodeCursor } from '../../../kernel/storage/cursor.ts';
+import { decodeCursor } from '../../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../../kernel/wire/wire.ts';
 import {
   findVault,
   isLive,
@@ -18,6 +18,7 @@ import { attributesOf, NO_VAULT, type SecretLocation, secretResource } from '../
 import type * as contract from '../contract.ts';
 import { type ListedSecret, type RiskFactor, VERSION_MAX } from '../contract.ts';
 import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
+import type { SecretParts } from '../links.ts';
 import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
 import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
 import { versionPage } from '../storage/version-store.ts';
@@ -165,7 +166,7 @@ export const visibleSecrets = {
   page: visiblePage,
 };
 
-export type ListPorts = Pick<Ports, 'riskFactorsOf'>;
+export type ListPorts = Pick<SecretParts, 'riskFactorsOf'>;
 
 export async function list(
   ctx: Context,
@@ -186,7 +187,7 @@ export async function list(
       ...listedSecret(ctx, vaultName, row, undefined),
       deleted_at: timestamp(row.deleted_at),
     });
-    return { secrets: page.rows.map(shown), next_cursor: page.next_cursor };
+    return { secrets: await mapInSlices(ctx.tenantId, page.rows, shown), next_cursor: page.next_cursor };
   }
   const page = await visiblePage(ctx, {
     ...request,
@@ -198,7 +199,7 @@ export async function list(
   const ids = page.rows.map(({ secret_id }) => secret_id);
   const risks = await riskFactorsOf(ctx.database.read, ctx.tenantId, ids);
   const shown = (row: SummaryRow) => listedSecret(ctx, vaultName, row, risks.get(row.secret_id));
-  return { secrets: page.rows.map(shown), next_cursor: page.next_cursor };
+  return { secrets: await mapInSlices(ctx.tenantId, page.rows, shown), next_cursor: page.next_cursor };
 }
 
 /** A filter by tags or by failed rotation finds a secret only for a caller who may see the tags or the rotation of that secret. */
@@ -266,7 +267,7 @@ export async function listVersions(
   const isShown = ({ tags }: { tags: string }) =>
     ctx.access.may(ctx.declaration.permission, secretResource(vaultName, path), attributesOf({ ...row, tags }));
   return {
-    versions: page.rows.filter(isShown).map((version) => ({
+    versions: (await filterInSlices(ctx.tenantId, page.rows, isShown)).map((version) => ({
       version: version.version,
       operation: version.operation,
       reason: version.reason,

@@ -11,6 +11,8 @@ import { SECRETS, type SecretRow, type SummaryRow } from '../storage/tables.ts';
 export type ReadRow = SummaryRow &
   Pick<SecretRow, 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'> & {
     row_mac: Uint8Array | null;
+    /** The risk that was last computed; null until then. */
+    risk_score: number | null;
   };
 
 /** A vault and a secret in it. If the vault has no such secret, all columns of the secret are null. */
@@ -44,6 +46,7 @@ const FOUND = [
   's.sealed_version',
   's.sealed',
   's.row_mac',
+  'r.score as risk_score',
 ] as const;
 
 /** Loads vault and secret in one query. */
@@ -57,6 +60,9 @@ export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; 
           .onRef('s.vault_id', '=', 'v.vault_id')
           .on('s.deleted_no', '=', 0)
           .on('s.path', '=', parameter('path')),
+      )
+      .leftJoin('secret_risks as r', (join) =>
+        join.onRef('r.tenant_id', '=', 's.tenant_id').onRef('r.secret_id', '=', 's.secret_id'),
       )
       .select(FOUND)
       .where('v.tenant_id', '=', parameter('tenantId'))
@@ -119,6 +125,17 @@ function batchQuery(columns: readonly ((typeof FOUND)[number] | AliasedRawBuilde
             .whereRef('path', '=', 'requested.path')
             .limit(ONE)
             .as('s'),
+        (join) => join.onTrue(),
+      )
+      .leftJoinLateral(
+        (eb) =>
+          eb
+            .selectFrom('secret_risks')
+            .select('score')
+            .whereRef('tenant_id', '=', 'requested.tenant_id')
+            .whereRef('secret_id', '=', 's.secret_id')
+            .limit(ONE)
+            .as('r'),
         (join) => join.onTrue(),
       )
       .select([...columns, 't.epoch', 'requested.position'])

@@ -1,4 +1,5 @@
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
+import { someInSlices, TimeSlice } from '../../../kernel/fairness/time-slice.ts';
 import { recheck } from '../../../kernel/request/acceptance.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../../kernel/request/sealed-cursor.ts';
@@ -34,11 +35,14 @@ export async function scannedPage<Row>(
   { cursor, cursorAt: pointer, limit, isShown }: ScanRequest<Row>,
 ): Promise<{ rows: Row[]; next_cursor: string | null }> {
   const rows: Row[] = [];
+  const slice = TimeSlice.of(ctx.tenantId);
   let position = await openedCursor(ctx, list, cursor, pointer);
   for (let scanned = 0; ; ) {
     const chunk = Math.min(CHUNK_MAX, Math.max(limit + 1 - rows.length, CHUNK_MIN));
     const found = await rowsAfter(position, chunk);
     for (const row of found) {
+      const pause = slice.pause();
+      if (pause !== undefined) await pause;
       if (!isShown(row)) continue;
       const last = rows.at(-1);
       if (rows.length === limit && last !== undefined) return { rows, next_cursor: cursorAt(positionOf(last)) };
@@ -61,7 +65,7 @@ export async function isAnyShown<Row>(
 ): Promise<boolean> {
   for (let position: string | null = null; ; ) {
     const found: Row[] = await rowsAfter(position, CHUNK_MAX);
-    if (found.some(isShown)) return true;
+    if (await someInSlices(ctx.tenantId, found, isShown)) return true;
     const last = found.at(-1);
     if (last === undefined || found.length < CHUNK_MAX) return false;
     position = positionOf(last);

@@ -1,7 +1,7 @@
-import { parseSecretPath } from '../../../kernel/http/secret-path.ts';
-import type { ResourceAttributes } from '../../../kernel/request/call.ts';
+import type { ResourceAttributes } from '../../../kernel/auth/call.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
+import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
 import { findVault, findVaultById, isLive, vaultAttributes } from '../../vaults/index.ts';
 import { attributesOf, NO_VAULT } from '../authorization.ts';
 import { findSecret, findSecretById, findSecretByNo } from '../storage/secret-store.ts';

@@ -1,10 +1,10 @@
+import { afterArrivals } from '../../../kernel/base/batch-window.ts';
+import { BoundedCache } from '../../../kernel/base/bounded-cache.ts';
+import { unavailable } from '../../../kernel/base/errors.ts';
 import { equalBytes } from '../../../kernel/crypto/digest.ts';
-import { ForgedRowError } from '../../../kernel/integrity/row-keys.ts';
-import { afterArrivals } from '../../../kernel/platform/batch-window.ts';
-import { BoundedCache } from '../../../kernel/platform/bounded-cache.ts';
-import { unavailable } from '../../../kernel/platform/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Database } from '../../../kernel/storage/database.ts';
+import { ForgedRowError } from '../../../kernel/storage/row-keys.ts';
 import { findVault, type VaultRow } from '../../vaults/index.ts';
 import { SECRETS } from '../storage/tables.ts';
 import * as store from './read-store.ts';

@@ -1,10 +1,10 @@
+import type { Principal } from '../../../kernel/auth/principal.ts';
 import { couldEverAllow } from '../../../kernel/authz/evaluate.ts';
-import { parseSecretPath } from '../../../kernel/http/secret-path.ts';
 import { Preserialized } from '../../../kernel/request/binding.ts';
 import type { Context } from '../../../kernel/request/context.ts';
-import type { Principal } from '../../../kernel/request/principal.ts';
-import { NAME_PATTERN } from '../../../kernel/request/wire.ts';
 import type { Database } from '../../../kernel/storage/database.ts';
+import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
+import { NAME_PATTERN } from '../../../kernel/wire/wire.ts';
 import {
   attributesOf,
   authorizedSecret,
@@ -54,7 +54,7 @@ export class SecretReader {
     const { shown, value } = await opened(ctx, vault, row, version);
     ctx.setHeader('ETag', `"v${shown.version}"`);
     if (row.rotation === null) return new Preserialized(serializedWithValue(vault, shown, value));
-    return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
+    return { ...secretOf(vault, shown, row.risk_score, await lastRotation(ctx, row)), value };
   }
 
   /** For other response formats. Every read is recorded in the audit log, even if the vault does not log reads. */

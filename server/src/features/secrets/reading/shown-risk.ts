@@ -1,21 +1,9 @@
-import type { Reader } from '../../../kernel/storage/database.ts';
 import type { RiskFactor } from '../schemas.ts';
-
-declare module '../../../kernel/platform/wiring.ts' {
-  interface Ports {
-    /** The factors of the last computed risk of each of these secrets; those without one are missing. */
-    riskFactorsOf(
-      db: Reader,
-      tenantId: string,
-      secretIds: readonly string[],
-    ): Promise<ReadonlyMap<string, readonly RiskFactor[]>>;
-  }
-}
 
 export const RISK_SCORE_MAX = 100;
 
 /**
- * Factors that tell something about the value. Whoever may not read it could confirm a guess by them: they would write the guess into another
+ * Factors that tell something about the value. A caller who cannot read it could confirm a guess by them: they would write the guess into another
  * secret and look whether the value counts as repeated.
  */
 const ABOUT_VALUE: ReadonlySet<RiskFactor['factor']> = new Set(['weak_value', 'repeated_value']);

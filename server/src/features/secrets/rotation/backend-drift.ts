@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
+import { MINUTE_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
 import type { AddressGuard } from '../../../kernel/outbound/address-guard.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../kernel/platform/clock.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import { secretResource } from '../authorization.ts';
+import type { SecretKernel } from '../links.ts';
 import { type DatabaseValue, readDatabaseValue } from '../value/database-value.ts';
 import { openValue } from '../value/sealing.ts';
 import { BackendFailure } from './backends/backend.ts';
@@ -52,7 +53,7 @@ interface AskedServer {
 
 /** Compares the roles of every PostgreSQL server on which the tenant has passwords rotated with the secrets of all tenants. Values stay in here. */
 export async function* backendDrift(
-  kernel: Kernel,
+  kernel: SecretKernel,
   tenantId: string,
   signal: AbortSignal,
 ): AsyncGenerator<ServerDrift> {
@@ -75,7 +76,7 @@ export async function* backendDrift(
 
 /** The servers of the tenant that responded and have such roles. It begins with another one each time, so that none is always left out. */
 async function askServers(
-  kernel: Kernel,
+  kernel: SecretKernel,
   tenantId: string,
   addresses: Addresses,
   stopping: AbortSignal,
@@ -105,7 +106,7 @@ async function askServers(
 class Addresses {
   readonly #guard: AddressGuard;
   readonly #known = new Map<string, string | null>();
-  /** How long names that did not resolve took, by tenant: whoever stores many of them delays nobody else for long. */
+  /** How long names that did not resolve took, by tenant: anyone who stores many of them delays nobody else for long. */
   readonly #unresolvedMs = new Map<string, number>();
 
   constructor(guard: AddressGuard) {
@@ -131,7 +132,7 @@ class Addresses {
 }
 
 async function serversOf(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'database' | 'keyring' | 'log'>,
   tenantId: string,
   addresses: Addresses,
   signal: AbortSignal,
@@ -160,7 +161,11 @@ async function serversOf(
 }
 
 /** Null if no login succeeded: a server that cannot be reached has no drift that anybody could tell. */
-async function rolesOn(kernel: Kernel, { logins }: Server, signal: AbortSignal): Promise<string[] | null> {
+async function rolesOn(
+  kernel: Pick<Kernel, 'keyring' | 'log' | 'outbound'>,
+  { logins }: Server,
+  signal: AbortSignal,
+): Promise<string[] | null> {
   const backend = new PostgresRole(kernel.outbound);
   for (const row of logins) {
     const value = await openValue(kernel, row.tenant_id, row.vault_id, row);
@@ -179,7 +184,7 @@ async function rolesOn(kernel: Kernel, { logins }: Server, signal: AbortSignal):
 
 /** Finds in one pass which roles have a login in any tenant. False if a secret cannot be read, because it might account for any role. */
 async function accountFor(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'database' | 'keyring' | 'log'>,
   asked: readonly AskedServer[],
   addresses: Addresses,
   signal: AbortSignal,
@@ -212,7 +217,10 @@ function endpointOf(host: string | null, port: number): string {
 }
 
 /** Null if the value is not a login. */
-async function loginOf(kernel: Kernel, row: LoginRow): Promise<DatabaseValue | 'unreadable' | null> {
+async function loginOf(
+  kernel: Pick<Kernel, 'keyring' | 'log'>,
+  row: LoginRow,
+): Promise<DatabaseValue | 'unreadable' | null> {
   try {
     const reading = readDatabaseValue(await openValue(kernel, row.tenant_id, row.vault_id, row));
     return 'problem' in reading ? null : reading.value;

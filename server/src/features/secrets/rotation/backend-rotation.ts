@@ -1,14 +1,14 @@
-import { type AuditDecision, detailsText } from '../../../kernel/audit/entry.ts';
-import { systemEntry } from '../../../kernel/audit/system-entry.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel/platform/clock.ts';
-import { invalidField } from '../../../kernel/platform/errors.ts';
-import { newId } from '../../../kernel/platform/ids.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
-import { perKernel } from '../../../kernel/platform/wiring.ts';
+import { type AuditDecision, detailsText } from '../../../kernel/audit/entry/entry.ts';
+import { systemEntry } from '../../../kernel/audit/entry/system-entry.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
+import { invalidField } from '../../../kernel/base/errors.ts';
+import { newId } from '../../../kernel/base/ids.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
 import { findVaultById, type VaultRow } from '../../vaults/index.ts';
 import { secretResource } from '../authorization.ts';
 import type { Rotation } from '../contract.ts';
+import type { SecretKernel } from '../links.ts';
 import type { VersionContent, VersionOrigin } from '../storage/secret-rows.ts';
 import * as store from '../storage/secret-store.ts';
 import { appendVersion } from '../storage/secret-writes.ts';
@@ -50,13 +50,13 @@ interface Attempt {
 
 type Outcome = { ended: 'next' } | { ended: 'current' | 'unknown'; failure: string; message: string };
 
-const failedRotations = perKernel(({ metrics }) =>
-  metrics.counter(
+function failuresIn(metrics: Metrics) {
+  return metrics.counter(
     'cv_rotations_failed_total',
     'Rotations through a backend that failed or whose outcome is unknown, by failure.',
     ['failure'],
-  ),
-);
+  );
+}
 
 /**
  * Rotations that change a credential in an external system. The new value is sealed and stored before the external system is touched, so that after a
@@ -64,15 +64,15 @@ const failedRotations = perKernel(({ metrics }) =>
  * every other change of the secret is refused.
  */
 export class BackendRotations {
-  readonly #kernel: Kernel;
+  readonly #kernel: SecretKernel;
   readonly #backends: ReadonlyMap<string, RotationBackend>;
   readonly #underWay = new Set<Promise<void>>();
-  readonly #failed: ReturnType<typeof failedRotations>;
+  readonly #failed: ReturnType<typeof failuresIn>;
 
-  constructor(kernel: Kernel, backends: readonly RotationBackend[]) {
+  constructor(kernel: SecretKernel, backends: readonly RotationBackend[]) {
     this.#kernel = kernel;
     this.#backends = new Map(backends.map((backend) => [backend.kind, backend]));
-    this.#failed = failedRotations(kernel);
+    this.#failed = failuresIn(kernel.metrics);
   }
 
   /** Runs in the transaction that marks the secret as being rotated; the caller has locked the row. */

@@ -1,8 +1,8 @@
-import { timestamp } from '../../../kernel/platform/clock.ts';
-import { CofferError, invalidField } from '../../../kernel/platform/errors.ts';
-import { newId } from '../../../kernel/platform/ids.ts';
+import { timestamp } from '../../../kernel/base/clock.ts';
+import { CofferError, invalidField } from '../../../kernel/base/errors.ts';
+import { newId } from '../../../kernel/base/ids.ts';
+import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
-import type { Body } from '../../../kernel/request/declaration.ts';
 import type { VaultRow } from '../../vaults/index.ts';
 import {
   authorOf,

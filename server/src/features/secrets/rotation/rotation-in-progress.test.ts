@@ -13,7 +13,7 @@ import { killService, spawnService } from '../../../../../test/support/process.t
 import { type Answer, call, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
 import { until } from '../../../../../test/support/until.ts';
 import { addSecret, addVault, auditOf, pathsIn, runJobs, secretUrl } from '../../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
 
 /** Rotations that change the password of a role in a real PostgreSQL, through the API. */
 
@@ -237,9 +237,10 @@ onBothDatabases('rotation through a backend', (database) => {
       [(await newRole(await freePort())).value, 'unreachable'],
       [wrong.value.replace(PASSWORD, 'not-the-password'), 'login_refused'],
       [locked.value, 'not_permitted'],
-      [(await newRole()).value.replace('127.0.0.1', '10.255.255.1'), 'blocked_address'],
       [(await newRole()).value.replace('"tls":false', '"tls":true'), 'tls_required'],
     ];
+    const blocked = await make((await newRole()).value.replace('127.0.0.1', '10.255.255.1'));
+    await assert.rejects(rotate(blocked), /VALIDATION_FAILED.*whose host is at a public address/);
     const failed: string[] = [];
     for (const [value, failure] of rows) {
       const path = await make(value);

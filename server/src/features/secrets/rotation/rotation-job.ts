@@ -1,12 +1,13 @@
-import { systemEntry } from '../../../kernel/audit/system-entry.ts';
+import { systemEntry } from '../../../kernel/audit/entry/system-entry.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
 import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../kernel/platform/clock.ts';
-import { CofferError } from '../../../kernel/platform/errors.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
 import { findVaultById, type VaultRow } from '../../vaults/index.ts';
 import { secretResource } from '../authorization.ts';
 import type { Rotation } from '../contract.ts';
+import type { SecretKernel } from '../links.ts';
 import type { Author } from '../storage/secret-rows.ts';
 import * as store from '../storage/secret-store.ts';
 import { appendVersion } from '../storage/secret-writes.ts';
@@ -31,7 +32,7 @@ interface Due {
 }
 
 /** Rotates due secrets, exactly once on any number of nodes: the row is locked and checked again before it is changed. */
-export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): KeepingJob {
+export function rotateSecretsJob(kernel: SecretKernel, backends: BackendRotations): KeepingJob {
   return {
     name: 'rotate-secrets',
     intervalMs: MINUTE_MS,
@@ -55,7 +56,7 @@ export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Ke
 }
 
 /** A secret that cannot be rotated now is tried again later, and does not hold up the others. If the service itself is unavailable, the run ends. */
-async function rotateOrPostpone(kernel: Kernel, backends: BackendRotations, at: Due): Promise<void> {
+async function rotateOrPostpone(kernel: SecretKernel, backends: BackendRotations, at: Due): Promise<void> {
   const vault = await findVaultById(kernel.database.read, at.tenant_id, at.vault_id);
   if (vault === undefined) return;
   try {
@@ -69,7 +70,7 @@ async function rotateOrPostpone(kernel: Kernel, backends: BackendRotations, at: 
   }
 }
 
-async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: VaultRow, at: Due): Promise<void> {
+async function rotateDue(kernel: SecretKernel, backends: BackendRotations, vault: VaultRow, at: Due): Promise<void> {
   const sealer = await sealerFor(kernel, vault);
   const headKey = await kernel.audit.headKey(at.tenant_id);
   const started = await kernel.database.forTenant(at.tenant_id).transaction(async (tx) => {
@@ -101,7 +102,12 @@ async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: Vaul
   if (started !== null) backends.carryOutSoon(started);
 }
 
-async function postpone(kernel: Kernel, vault: VaultRow, at: Due, error: CofferError): Promise<void> {
+async function postpone(
+  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
+  vault: VaultRow,
+  at: Due,
+  error: CofferError,
+): Promise<void> {
   const headKey = await kernel.audit.headKey(at.tenant_id);
   await kernel.database.forTenant(at.tenant_id).transaction(async (tx) => {
     const now = kernel.clock.now();

@@ -13,7 +13,7 @@ import {
   secretUrl,
   startNodeBeside,
 } from '../../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
 import { SECRETS } from '../index.ts';
 import { BackendRotations } from './backend-rotation.ts';
 import { rotateSecretsJob } from './rotation-job.ts';

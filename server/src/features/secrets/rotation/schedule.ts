@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import type { Rotation } from '../contract.ts';
 
 export function nextRotation(rotation: Rotation | null, from: number): number | null {

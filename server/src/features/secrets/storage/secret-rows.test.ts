@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { seal, unseal } from '../../../kernel/crypto/sealing.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
 import type { Sealer } from '../value/sealing.ts';
 import { newSecretRow, nextSecretRow, versionRow } from './secret-rows.ts';
 import { SECRETS, type SecretRow, VERSIONS } from './tables.ts';

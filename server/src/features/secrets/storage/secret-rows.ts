@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { newId } from '../../../kernel/platform/ids.ts';
+import { newId } from '../../../kernel/base/ids.ts';
 import { nextRotation } from '../rotation/schedule.ts';
 import type { Rotation } from '../schemas.ts';
 import type { SealedValue, Sealer } from '../value/sealing.ts';

@@ -1,9 +1,9 @@
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Signed } from '../../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import { type Parameter, PreparedQuery, parametersFor } from '../../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../../kernel/storage/tables.ts';
-import { SECRETS, type SecretRow, type SecretTagRow } from './tables.ts';
+import { SECRETS, type SecretRow, type SecretTagRow, type StoredScores } from './tables.ts';
 
 /** Statements of a change, prepared once. */
 
@@ -48,7 +48,20 @@ function byPath(db: Kysely<Tables>, parameter: Parameter<AtPath>) {
     .where('path', '=', parameter('path'));
 }
 
-const FIND_SECRET = new PreparedQuery<AtPath, SecretRow>(byPath);
+/** Selected beside the columns of a secret. */
+export function storedScores(eb: ExpressionBuilder<Tables, 'secrets'>) {
+  const stored = (score: 'score' | 'score_without_value') =>
+    eb
+      .selectFrom('secret_risks')
+      .select(score)
+      .whereRef('secret_risks.tenant_id', '=', 'secrets.tenant_id')
+      .whereRef('secret_risks.secret_id', '=', 'secrets.secret_id');
+  return [stored('score').as('risk_score'), stored('score_without_value').as('risk_score_without_value')] as const;
+}
+
+const FIND_SECRET = new PreparedQuery<AtPath, SecretRow & StoredScores>((db, parameter) =>
+  byPath(db, parameter).select(storedScores).$castTo<SecretRow & StoredScores>(),
+);
 
 const LOCK_SECRET = new PreparedQuery<AtPath, SecretRow>((db, parameter) => byPath(db, parameter).forUpdate());
 
@@ -72,7 +85,7 @@ export async function findSecret(
   tenantId: string,
   vaultId: string,
   path: string,
-): Promise<SecretRow | undefined> {
+): Promise<(SecretRow & StoredScores) | undefined> {
   return SECRETS.checked(db, (await FIND_SECRET.run(db, { tenantId, vaultId, path }))[0]);
 }
 

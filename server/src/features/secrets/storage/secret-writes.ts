@@ -1,4 +1,4 @@
-import { CofferError } from '../../../kernel/platform/errors.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { type Tx, UniqueViolation } from '../../../kernel/storage/database.ts';
 import {

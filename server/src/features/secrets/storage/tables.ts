@@ -48,6 +48,12 @@ export interface SecretRow {
   sealed: Uint8Array;
 }
 
+/** The risk that was last computed, with and without what tells something about the value; null until then. */
+export interface StoredScores {
+  risk_score: number | null;
+  risk_score_without_value: number | null;
+}
+
 export interface SecretTagRow {
   tenant_id: string;
   vault_id: string;

@@ -1,7 +1,7 @@
 import type { Signed } from '../../../kernel/integrity/authenticated-table.ts';
-import { type Page, pageOf } from '../../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import { PreparedQuery, parametersFor } from '../../../kernel/storage/prepared-query.ts';
+import { type Page, pageOf } from '../../../kernel/wire/cursor.ts';
 import { type SecretRow, type SecretVersionRow, VERSION_SUMMARY, VERSIONS, type VersionSummaryRow } from './tables.ts';
 
 const INSERT_VERSION = new PreparedQuery<Signed<SecretVersionRow>, never>((db, parameter) =>

@@ -1,4 +1,4 @@
-import { JsonError, parseJson } from '../../../kernel/http/json.ts';
+import { JsonError, parseJson } from '../../../kernel/wire/json.ts';
 
 /** The value of a secret of type `database`: the server and the login. */
 export interface DatabaseValue {

@@ -1,10 +1,11 @@
-import type { MacKey } from '../../../kernel/crypto/keyring.ts';
+import { MINUTE_MS } from '../../../kernel/base/clock.ts';
 import { UnsealError } from '../../../kernel/crypto/sealing.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
+import { everyTenant } from '../../../kernel/integrity/tenant-rows.ts';
 import type { Job } from '../../../kernel/jobs/job-runner.ts';
-import { MINUTE_MS } from '../../../kernel/platform/clock.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
-import { everyTenant } from '../../../kernel/storage/tenant-rows.ts';
+import type { MacKey } from '../../../kernel/keys/keyring.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
+import type { SecretKernel } from '../links.ts';
 import * as store from './fingerprint-store.ts';
 import { fingerprintKey, fingerprintOf, openValue } from './sealing.ts';
 
@@ -15,7 +16,7 @@ const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
  * Recomputes fingerprints made with another key version than the newest: those of a release that did not record the version, and those from before
  * the key was replaced. Until then such a value matches no value written since.
  */
-export function renewFingerprintsJob(kernel: Kernel): Job {
+export function renewFingerprintsJob(kernel: SecretKernel): Job {
   return {
     name: 'renew-fingerprints',
     intervalMs: 10 * MINUTE_MS,
@@ -29,7 +30,11 @@ export function renewFingerprintsJob(kernel: Kernel): Job {
   };
 }
 
-async function renewAll(kernel: Kernel, tenantId: string, signal: AbortSignal): Promise<void> {
+async function renewAll(
+  kernel: Pick<Kernel, 'database' | 'keyring' | 'log'>,
+  tenantId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const key = await fingerprintKey(kernel, tenantId);
   const database = kernel.database.forTenant(tenantId, 'bulk');
   while (!signal.aborted) {
@@ -46,7 +51,7 @@ async function renewAll(kernel: Kernel, tenantId: string, signal: AbortSignal): 
 }
 
 /** A value that cannot be decrypted loses its fingerprint; otherwise it would be retried forever, before all others. */
-async function renewedOf(kernel: Kernel, key: MacKey, row: store.OutdatedRow) {
+async function renewedOf(kernel: Pick<Kernel, 'keyring' | 'log'>, key: MacKey, row: store.OutdatedRow) {
   if (row.is_zero_knowledge === 1) return NO_FINGERPRINT;
   try {
     return fingerprintOf(key, await openValue(kernel, row.tenant_id, row.vault_id, row));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { type SealedLocation, seal, UnsealError, unseal } from '../../../kernel/crypto/sealing.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import { openNow } from './sealing.ts';
 
 const keys = new Map<string, KeyObject>();

@@ -1,8 +1,8 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
-import type { MacKey } from '../../../kernel/crypto/keyring.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { seal, unseal } from '../../../kernel/crypto/sealing.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { MacKey } from '../../../kernel/keys/keyring.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import { type VaultRow, vaultKeyPurpose } from '../../vaults/index.ts';
 import type { SecretRow } from '../storage/tables.ts';
 import { certificateEnd } from './certificate-end.ts';
@@ -39,7 +39,7 @@ export interface Sealer {
 }
 
 /** Fingerprints of equal values must stay equal, so this key is never rotated automatically. */
-export function fingerprintKey(kernel: Kernel, tenantId: string): Promise<MacKey> {
+export function fingerprintKey(kernel: Pick<Kernel, 'keyring'>, tenantId: string): Promise<MacKey> {
   return kernel.keyring.macKey(tenantId, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
 }
 
@@ -61,7 +61,7 @@ export function endOf(
 }
 
 /** Call it before the transaction that seals, because a key may have to be created or rotated first. */
-export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
+export async function sealerFor(kernel: Pick<Kernel, 'keyring'>, vault: VaultRow): Promise<Sealer> {
   const maxAgeMs = vault.rotation_days * DAY_MS;
   const key = await kernel.keyring.sealingKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
   const fingerprints = await fingerprintKey(kernel, vault.tenant_id);
@@ -90,7 +90,7 @@ export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer
 }
 
 export async function openDataKey(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'keyring'>,
   tenantId: string,
   vaultId: string,
   secret: Pick<SecretRow, 'secret_id' | 'data_key'>,
@@ -100,7 +100,12 @@ export async function openDataKey(
   return kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.data_key);
 }
 
-export async function openValue(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): Promise<string> {
+export async function openValue(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenantId: string,
+  vaultId: string,
+  secret: Sealed,
+): Promise<string> {
   const at = { tenantId, ...valueLocation(secret.secret_id, secret.sealed_version) };
   const dataKey = secret.data_key === null ? null : await openDataKey(kernel, tenantId, vaultId, secret);
   if (dataKey !== null) return unseal(createSecretKey(dataKey), at, secret.sealed).toString('utf8');
@@ -108,7 +113,12 @@ export async function openValue(kernel: Kernel, tenantId: string, vaultId: strin
 }
 
 /** Opens an ordinary secret's value synchronously. Returns null if the key is not cached or the secret is a fortress secret. */
-export function openNow(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): string | null {
+export function openNow(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenantId: string,
+  vaultId: string,
+  secret: Sealed,
+): string | null {
   if (secret.data_key !== null) return null;
   const at = { tenantId, ...valueLocation(secret.secret_id, secret.sealed_version) };
   return kernel.keyring.unsealNow(vaultKeyPurpose(vaultId), at, secret.sealed)?.toString('utf8') ?? null;

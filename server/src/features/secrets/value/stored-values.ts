@@ -1,6 +1,6 @@
 import { macKeyOf } from '../../../kernel/crypto/mac-key.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { type LocatedRow, locateSecrets } from '../storage/tenant-wide-store.ts';
 import {
@@ -14,7 +14,7 @@ import { FINGERPRINT_PURPOSE } from './sealing.ts';
 /** Every query has as many parameters, so that it has one text and is prepared once. */
 const BATCH = 500;
 
-/** Secrets with the same value that are looked at to decide whether the caller may read one of them. */
+/** Secrets with the same value that are checked to decide whether the caller may read one of them. */
 const HOLDERS_MAX = 100;
 
 /**
@@ -22,7 +22,7 @@ const HOLDERS_MAX = 100;
  * Values of fortress secrets and of zero-knowledge vaults have none, so they are not found.
  */
 export async function storedValues(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'keyring'>,
   db: Reader,
   tenantId: string,
   texts: readonly string[],
@@ -58,7 +58,7 @@ export const SAME_VALUE_MAX = 1000;
  * so the time does not tell more than the result.
  */
 export async function secretsWithValue(
-  kernel: Kernel,
+  kernel: Pick<Kernel, 'keyring'>,
   db: Reader,
   tenantId: string,
   { value, versions }: { value: string; versions: readonly number[] },

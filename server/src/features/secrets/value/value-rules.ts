@@ -1,5 +1,5 @@
+import { CofferError, invalidField, tooLarge } from '../../../kernel/base/errors.ts';
 import { envelopeProblem } from '../../../kernel/crypto/zero-knowledge-envelope.ts';
-import { CofferError, invalidField } from '../../../kernel/platform/errors.ts';
 import type { VaultRow } from '../../vaults/index.ts';
 import { VALUE_BYTES_MAX } from '../contract.ts';
 import { valueProblem } from './secret-types.ts';
@@ -11,7 +11,7 @@ export function refuseBadValue(
   value: string,
   pointer: string,
 ): void {
-  if (Buffer.byteLength(value) > VALUE_BYTES_MAX) throw invalidField(pointer, 'must be at most 1 MiB in UTF-8');
+  if (Buffer.byteLength(value) > VALUE_BYTES_MAX) throw tooLarge(pointer, VALUE_BYTES_MAX);
   const problem = vault.is_zero_knowledge === 1 ? envelopeProblem(value) : valueProblem(type, value);
   if (problem !== null) throw invalidField(pointer, problem);
 }

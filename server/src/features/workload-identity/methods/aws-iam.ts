@@ -1,10 +1,10 @@
+import { MINUTE_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
+import { anyPattern } from '../../../kernel/base/safe-pattern.ts';
 import { isName } from '../../../kernel/external-identity/external-jwt.ts';
 import { isRecord } from '../../../kernel/external-identity/key-set.ts';
 import { refuse } from '../../../kernel/external-identity/refusal.ts';
-import { parseJson } from '../../../kernel/http/json.ts';
 import { type OutgoingAnswer, OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../kernel/platform/clock.ts';
-import { anyPattern } from '../../../kernel/platform/safe-pattern.ts';
+import { parseJson } from '../../../kernel/wire/json.ts';
 import { AwsConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadPatterns, refuseBadUrl, type Tools } from './method.ts';
 import { type CallerIdentityRequest, partitionOf, readSignedUrl } from './sts-request.ts';

@@ -2,8 +2,8 @@ import { ANY_ALGORITHM } from '../../../kernel/external-identity/algorithms.ts';
 import { readToken, refuseUnfitClaims } from '../../../kernel/external-identity/external-jwt.ts';
 import { isRecord } from '../../../kernel/external-identity/key-set.ts';
 import { refuse } from '../../../kernel/external-identity/refusal.ts';
-import { parseJson } from '../../../kernel/http/json.ts';
 import { type HttpClient, type OutgoingAnswer, OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
+import { parseJson } from '../../../kernel/wire/json.ts';
 import { K8sConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadUrl, refuseUnlikely, type Tools } from './method.ts';
 import { readBundle } from './pem-bundle.ts';
@@ -24,6 +24,8 @@ export const k8sSa: MethodKind<K8sConfig> = {
   secrets: ['token_reviewer_jwt'],
   destinations: ['issuer', 'api_server_url', 'ca_cert_pem'],
   standIn: () => null,
+  calledUrl: ({ issuer, api_server_url: url }) =>
+    url === undefined ? { member: 'issuer', url: issuer } : { member: 'api_server_url', url },
 
   refuseBadConfig(config) {
     const { issuer, api_server_url, ca_cert_pem } = config;

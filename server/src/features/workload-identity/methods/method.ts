@@ -1,8 +1,8 @@
 import type { TObject } from 'typebox';
+import { invalidField } from '../../../kernel/base/errors.ts';
+import { anyPattern, BadPattern } from '../../../kernel/base/safe-pattern.ts';
 import type { KeySets } from '../../../kernel/external-identity/key-sets.ts';
 import { type HttpClient, parseOutgoingUrl } from '../../../kernel/outbound/http-client.ts';
-import { invalidField } from '../../../kernel/platform/errors.ts';
-import { anyPattern, BadPattern } from '../../../kernel/platform/safe-pattern.ts';
 import type { Credential, MethodType } from '../contract.ts';
 
 /** What a verifier may use. It has no access to requests, rows or tokens of the service. */
@@ -34,6 +34,8 @@ export interface MethodKind<Config> {
   readonly destinations: readonly (keyof Config & string)[];
   /** A config member whose URL replaces the provider's own. It is accepted only for hosts that the operator allowed. */
   standIn(config: Config): { member: string; url: string } | null;
+  /** The config member whose URL a login calls, if the provider has none of its own. */
+  calledUrl?(config: Config): { member: string; url: string };
   /** Warnings about a config that is accepted nevertheless. */
   warningsOf?(config: Config): string[];
   /** Checks what the schema cannot express. Throws VALIDATION_FAILED. */

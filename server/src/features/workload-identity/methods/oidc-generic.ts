@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../../kernel/base/clock.ts';
+import { anyPattern } from '../../../kernel/base/safe-pattern.ts';
 import { ANY_ALGORITHM } from '../../../kernel/external-identity/algorithms.ts';
 import { isName } from '../../../kernel/external-identity/external-jwt.ts';
 import { refuse } from '../../../kernel/external-identity/refusal.ts';
 import { verifiedByKeySet } from '../../../kernel/external-identity/verified-token.ts';
-import { DAY_MS } from '../../../kernel/platform/clock.ts';
-import { anyPattern } from '../../../kernel/platform/safe-pattern.ts';
 import { OidcConfig } from '../contract.ts';
 import { type MethodKind, refuseBadPatterns, refuseBadUrl } from './method.ts';
 
@@ -18,6 +18,7 @@ export const oidcGeneric: MethodKind<OidcConfig> = {
   secrets: [],
   destinations: [],
   standIn: () => null,
+  calledUrl: ({ expected_issuer: url }) => ({ member: 'expected_issuer', url }),
 
   refuseBadConfig(config) {
     refuseBadUrl('expected_issuer', config.expected_issuer);

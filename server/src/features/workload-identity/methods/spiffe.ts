@@ -1,9 +1,9 @@
+import { anyPattern } from '../../../kernel/base/safe-pattern.ts';
 import type { JwsAlgorithm } from '../../../kernel/external-identity/algorithms.ts';
 import { isUsableKey } from '../../../kernel/external-identity/algorithms.ts';
 import type { ExternalKey } from '../../../kernel/external-identity/key-set.ts';
 import { refuse } from '../../../kernel/external-identity/refusal.ts';
 import { verifiedByKeys } from '../../../kernel/external-identity/verified-token.ts';
-import { anyPattern } from '../../../kernel/platform/safe-pattern.ts';
 import { SpiffeConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadPatterns } from './method.ts';
 import { type BundleEntry, PEM_BLOCKS_MAX, readBundle } from './pem-bundle.ts';

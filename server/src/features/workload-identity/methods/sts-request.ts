@@ -1,5 +1,5 @@
+import { SECOND_MS } from '../../../kernel/base/clock.ts';
 import { refuse } from '../../../kernel/external-identity/refusal.ts';
-import { SECOND_MS } from '../../../kernel/platform/clock.ts';
 
 /** A request to STS that the service builds itself from the parts of a signature. */
 export interface CallerIdentityRequest {

@@ -11,8 +11,17 @@ const whole = { host: 'db.internal', port: 5432, database: 'app', username: 'app
 const written = (change: object) => JSON.stringify({ ...whole, ...change });
 
 test('a database value of plain parts can be rotated', () => {
-  for (const change of [{}, { host: '10.0.0.1' }, { host: '::1' }, { tls: false }, { username: 'App_1.x-y$' }]) {
+  for (const change of [
+    {},
+    { host: '8.8.8.8' },
+    { host: '2001:4860::1' },
+    { tls: false },
+    { username: 'App_1.x-y$' },
+  ]) {
     assert.equal(backend.problem(written(change)), null);
+  }
+  for (const host of ['10.0.0.1', '::1', 'localhost', '169.254.169.254']) {
+    assert.match(backend.problem(written({ host })) ?? '', /public address, or in CV_OUTBOUND_ALLOW$/);
   }
 });
 

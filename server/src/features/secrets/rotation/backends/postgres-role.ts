@@ -1,6 +1,6 @@
+import { parseAddress } from '../../../../kernel/base/cidr.ts';
+import { isHostName } from '../../../../kernel/base/host-name.ts';
 import { type AddressGuard, BlockedAddress, type Destination } from '../../../../kernel/outbound/address-guard.ts';
-import { parseAddress } from '../../../../kernel/platform/cidr.ts';
-import { isHostName } from '../../../../kernel/platform/host-name.ts';
 import { type DatabaseValue, readDatabaseValue, withPassword } from '../../value/database-value.ts';
 import { newToken } from '../../value/generators.ts';
 import { BackendFailure, type RotationBackend } from './backend.ts';
@@ -41,6 +41,12 @@ export class PostgresRole implements RotationBackend {
   }
 
   problem(currentValue: string): string | null {
+    const problem = this.#formProblem(currentValue);
+    if (problem !== null || this.#guard.refusalOf(this.#read(currentValue).host, true) === null) return problem;
+    return 'must be a database value whose host is at a public address, or in CV_OUTBOUND_ALLOW';
+  }
+
+  #formProblem(currentValue: string): string | null {
     const reading = readDatabaseValue(currentValue);
     if ('problem' in reading) return reading.problem;
     const { host, username, password } = reading.value;
@@ -118,7 +124,7 @@ export class PostgresRole implements RotationBackend {
 
   #read(value: string): DatabaseValue {
     const reading = readDatabaseValue(value);
-    if ('problem' in reading || this.problem(value) !== null) throw new TypeError('the value cannot be rotated');
+    if ('problem' in reading || this.#formProblem(value) !== null) throw new TypeError('the value cannot be rotated');
     return reading.value;
   }
 

@@ -1,0 +1,57 @@
+export const passkeyTexts = {
+  title: 'Passkeys',
+  intro: 'Sign in with your fingerprint, face or a security key instead of a password and a code.',
+  add: 'Add a passkey',
+  addTitle: 'Add a passkey',
+  name: 'Name',
+  addText:
+    'From then on your password alone does not sign you in any more: a sign-in takes the passkey or a recovery code.',
+  nameHint: 'So that you recognize it, such as "work laptop".',
+  added: (name: string) => `${name} is added.`,
+  none: 'You have no passkeys.',
+  synced: 'synced',
+  used: 'Last used',
+  remove: 'Remove',
+  removed: (name: string) => `${name} is removed.`,
+  fortress: 'Fortress secrets',
+  rename: 'Rename',
+  renameTitle: (name: string) => `Rename ${name}`,
+  renamed: (name: string) => `The passkey is called ${name}.`,
+  recovery: 'Recovery codes',
+  recoveryNone:
+    'You have no recovery codes. Make some now and keep them elsewhere: without them, whoever loses the passkey has to ask an administrator.',
+  recoveryLeft: (left: number) => `${left} ${left === 1 ? 'code' : 'codes'} left. Each works once in place of a code.`,
+  recoveryMake: 'Make new recovery codes',
+  offerTitle: 'Make recovery codes now?',
+  offerText:
+    'The passkey is now your second factor. If you lose it, a recovery code lets you in; without one you have to ask an administrator.',
+  offerMake: 'Make recovery codes',
+  offerLater: 'Later',
+  recoveryTitle: 'Your recovery codes',
+  recoveryFile: 'coffer-recovery-codes.txt',
+  recoveryText: 'Keep them where you do not keep your password. Codes from before no longer work.',
+} as const;
+
+export const sessionTexts = {
+  title: 'Sessions',
+  intro: 'Where you are signed in.',
+  current: 'this one',
+  end: 'End',
+  ended: 'The session has ended.',
+  endAll: 'End all others',
+  endAllTitle: 'End all your other sessions',
+  endAllText:
+    'Every other browser and command line is signed out. Personal access tokens that a session made end too, as somebody else may have made one.',
+  keepTokens: 'Keep the tokens',
+  endedAll: 'Your other sessions have ended.',
+  method: 'How',
+  methods: {
+    password: 'password',
+    passkey: 'passkey',
+    sign_on: 'identity provider',
+    invitation: 'invitation',
+    device: 'command line',
+  },
+  address: 'Address',
+  expires: 'Ends',
+} as const;

@@ -1,0 +1,1 @@
+export { anomaliesTexts } from './texts.ts';

@@ -1,0 +1,1 @@
+export { auditAddress } from './filter.ts';

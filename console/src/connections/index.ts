@@ -1,0 +1,1 @@
+export { type ConnectionItem, loadConnections, loadVaultNames } from './data.ts';

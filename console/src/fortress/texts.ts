@@ -1,0 +1,28 @@
+export const fortressTexts = {
+  refused: 'Why this is refused',
+  rule: 'To read or write a fortress secret, to give somebody access to one, or to trust a new second factor takes a second factor of yours that you showed within the last 15 minutes and that is at least a day old. So whoever steals a password gains nothing by adding a factor of their own.',
+  none: 'You have no second factor yet. It opens fortress secrets a day after you add it.',
+  addFactor: 'Add a second factor',
+  backToSecret: 'Back to the secret',
+  back: 'Back to where you were',
+  isNew: 'Your second factors are less than a day old.',
+  opensFrom: (what: string) => `${what} opens fortress secrets`,
+  opensNow: (what: string) => `${what} opens fortress secrets now.`,
+  opens: 'opens fortress secrets',
+  opensLater: 'Opens fortress secrets',
+  whyLater: 'A second factor opens fortress secrets a day after it was added, or once administrators trust it.',
+  app: 'Your authenticator app',
+  passkey: (name: string) => `The passkey ${name}`,
+  ready: 'These open it. Show one of them, and try again:',
+  show: 'Show a second factor',
+  shown: 'Shown. Try again now.',
+  askText:
+    'You need not wait if two administrators, or the only one there is, have a factor that is at least a day old: they can trust yours at once. On the first day of an installation nobody can.',
+  askNobody:
+    'Nobody else here could trust it earlier, because you are the only owner or admin. It works by itself from then on.',
+  ask: 'Ask the administrators to trust it',
+  asked: 'Your request waits for the administrators.',
+  openRequest: 'See the request',
+  mine: 'What you have:',
+  tooEarly: 'You cannot write a fortress secret yet',
+} as const;

@@ -1,0 +1,22 @@
+export const planTexts = {
+  title: 'Plan',
+  tiers: { starter: 'Starter', professional: 'Professional', enterprise: 'Enterprise' },
+  current: (tier: string) => `This organization has the ${tier} plan.`,
+  quotas: 'What is used',
+  rates: 'Requests in this minute',
+  names: {
+    vaults: 'Vaults',
+    secrets: 'Secrets',
+    users: 'People',
+    app_connections: 'Connections',
+    clusters: 'Clusters',
+    read: 'Reads',
+    write: 'Changes',
+    rotate: 'Rotations',
+    aggregate: 'Large queries',
+  } as Readonly<Record<string, string>>,
+  use: (used: string, limit: string) => `${used} of ${limit}`,
+  unlimited: (used: string) => `${used}, no limit`,
+  overdue: 'A payment is overdue. Everything works as before until',
+  over: 'More than the plan allows: nothing is lost, but nothing can be added.',
+} as const;

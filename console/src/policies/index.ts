@@ -1,0 +1,1 @@
+export { ACTIONS } from './generated.ts';

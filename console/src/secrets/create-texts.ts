@@ -1,0 +1,28 @@
+export const createSecretTexts = {
+  createTitle: 'New secret',
+  path: 'Path',
+  pathHint: 'Such as db/password. Slashes make folders.',
+  type: 'Type',
+  types: {
+    generic: 'any text',
+    password: 'password',
+    api_key: 'API key',
+    token: 'token',
+    database: 'database',
+    ssh_key: 'SSH key',
+    certificate: 'certificate',
+    json: 'JSON',
+  } as Readonly<Record<string, string>>,
+  value: 'Value',
+  generate: 'Let the service make up the value',
+  tags: 'Tags',
+  tagsHint: 'Separated by commas.',
+  fortressLabel: 'Fortress',
+  fortressHint:
+    'Has its own key. Whoever writes or reads it shows a second factor that is at least a day old; a newer one counts only once administrators trust it.',
+  rotation: 'Days between automatic rotations',
+  rotationHint: '1 to 3650; empty: never. The service makes up new passwords, API keys, tokens and SSH keys.',
+  written: (path: string) => `${path} is written.`,
+  passphrase: 'Passphrase of this vault',
+  passphraseHint: 'It stays in this browser. Without it nobody can open the values.',
+} as const;

@@ -1,0 +1,1 @@
+export { goToProvider, takeProviderAnswer } from './provider.ts';

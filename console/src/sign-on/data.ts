@@ -1,0 +1,3 @@
+import type { RouteOutput } from '@coffer/client';
+
+export type Provider = RouteOutput<'GET /auth/sso/providers'>['providers'][number];

@@ -1,0 +1,18 @@
+import { feature } from '../../kernel/feature/declaration.ts';
+import { mailWorker } from './outbox.ts';
+
+/** Sends what other features write to the outbox. */
+export const mailFeature = feature({
+  name: 'mail',
+  uses: ['activity', 'clock', 'config', 'database', 'keyring', 'log', 'metrics', 'plans', 'regionGate'],
+  build(parts) {
+    let worker: ReturnType<typeof mailWorker> = null;
+    return {
+      started: () => {
+        worker = mailWorker(parts);
+        worker?.start();
+      },
+      settled: async () => worker?.stop(),
+    };
+  },
+});

@@ -1,0 +1,54 @@
+import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
+import { feature } from '../../kernel/feature/declaration.ts';
+import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
+import { earlier } from '../../kernel/time/cutoff.ts';
+import { countedSeq } from '../audit/index.ts';
+import { lastSeenOf, userRemoved } from '../users/index.ts';
+import * as activity from './activity-store.ts';
+import { Counting, KEPT_DAYS } from './counting.ts';
+import { Countries } from './countries.ts';
+import * as counts from './counts.ts';
+import { sharedCounting } from './links.ts';
+import { rollupWorker } from './rollup-worker.ts';
+import * as store from './store.ts';
+
+const TENANTS_AT_ONCE = 100;
+
+export const rollupsFeature = feature({
+  name: 'rollups',
+  uses: ['activity', 'audit', 'clock', 'config', 'damagedSegments', 'database', 'log', 'nodeId', 'regionGate'],
+  shares: [sharedCounting],
+  build(parts) {
+    const counting = new Counting(parts, new Countries(parts));
+    const worker = rollupWorker(parts, counting);
+    return {
+      shares: [sharedCounting.as(counting)],
+      jobs: [
+        {
+          name: 'delete-old-counts',
+          intervalMs: HOUR_MS,
+          // Counts are of use for 35 days only, and after a longer pause of the service all of them are older.
+          removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
+          run: async (signal, cutoff) => {
+            const before = earlier(cutoff, KEPT_DAYS * DAY_MS);
+            const { database } = parts;
+            for (let after = ''; !signal.aborted; ) {
+              const tenants = await store.tenantsWithCounts(database.read, after, TENANTS_AT_ONCE);
+              for (const tenantId of tenants) {
+                const own = database.forTenant(tenantId, 'bulk');
+                while (!signal.aborted && (await own.transaction((tx) => store.deleteOldCounts(tx, tenantId, before))));
+              }
+              const last = tenants.at(-1);
+              if (last === undefined || tenants.length < TENANTS_AT_ONCE) return;
+              after = last;
+            }
+          },
+        },
+      ],
+      provides: [countedSeq.by(counts.countedSeq), lastSeenOf.by(activity.lastSeenOf)],
+      removals: [userRemoved.by(activity.deleteActivity)],
+      started: () => worker.start(),
+      settled: () => worker.stop(),
+    };
+  },
+});

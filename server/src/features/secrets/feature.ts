@@ -1,0 +1,72 @@
+import { feature } from '../../kernel/feature/declaration.ts';
+import { secretIdsInVault, vaultContentsRemoved } from '../vaults/index.ts';
+import * as contract from './contract.ts';
+import { announceExpiringSecretsJob } from './expiry/expiry-job.ts';
+import * as secrets from './lifecycle/create-update-delete.ts';
+import { copy, move } from './lifecycle/move-and-copy.ts';
+import { purgeSecrets, purgeSecretsJob } from './lifecycle/retention.ts';
+import { secretNeeds, secretsRemoved, sharedSecretReader } from './links.ts';
+import { list, listVersions, secretIds } from './reading/listing.ts';
+import { SecretReader } from './reading/secret-reader.ts';
+import { BackendRotations } from './rotation/backend-rotation.ts';
+import { PostgresRole } from './rotation/backends/postgres-role.ts';
+import { rotate } from './rotation/rotate.ts';
+import { rotateSecretsJob } from './rotation/rotation-job.ts';
+import { renewFingerprintsJob } from './value/fingerprint-job.ts';
+
+export const secretsFeature = feature({
+  name: 'secrets',
+  endpoints: contract,
+  uses: [
+    'audit',
+    'clock',
+    'clockGuard',
+    'config',
+    'database',
+    'keyring',
+    'log',
+    'metrics',
+    'outbound',
+    'plans',
+    'regionGate',
+  ],
+  needs: secretNeeds,
+  removes: { secretsRemoved },
+  shares: [sharedSecretReader],
+  build(parts) {
+    const reader = new SecretReader(parts.database);
+    const backends = new BackendRotations(parts, [new PostgresRole(parts.outbound)]);
+    return {
+      shares: [sharedSecretReader.as(reader)],
+      handlers: {
+        listSecrets: (ctx, { params, query }) => list(ctx, parts, params.vault, query),
+        createSecret: (ctx, { params, body }) => secrets.create(ctx, params.vault, body),
+        readSecret: {
+          handle: (ctx, { params, query }) => reader.read(ctx, params, query.version),
+          prefetch: (ctx, known) => reader.prefetch(ctx, known),
+        },
+        updateSecret: (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body),
+        deleteSecret: (ctx, { params }) => secrets.remove(ctx, params.vault, params.path),
+        restoreSecret: (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body),
+        listVersions: (ctx, { params, query }) => listVersions(ctx, reader, params, query),
+        rotateSecret: (ctx, { params, body }) => rotate(ctx, backends, params, body),
+        rollbackSecret: (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body),
+        moveSecret: (ctx, { params, body }) => move(ctx, params.vault, params.path, body),
+        copySecret: (ctx, { params, body }) => copy(ctx, params.vault, params.path, body),
+      },
+      jobs: [
+        rotateSecretsJob(parts, backends),
+        purgeSecretsJob(parts, parts.secretsRemoved),
+        renewFingerprintsJob(parts),
+        announceExpiringSecretsJob(parts),
+      ],
+      provides: [secretIdsInVault.by(secretIds)],
+      removals: [
+        vaultContentsRemoved.by((tx, tenantId, vaultId, limit) =>
+          purgeSecrets(tx, tenantId, vaultId, limit, parts.secretsRemoved),
+        ),
+      ],
+      settled: () => backends.settled(),
+    };
+  },
+});

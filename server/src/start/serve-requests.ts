@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import { isPretty } from '../kernel/observability/log.ts';
+import { systemTime } from '../kernel/time/sources.ts';
+import type { Config } from '../settings/config.ts';
+import { type App, startApp } from './app.ts';
+import { differenceFromPinnedNode, RUNNING_NODE } from './node-binary.ts';
+import { readyFields, readyText } from './ready-message.ts';
+import { type Environment, Reload } from './reload.ts';
+import type { Worker } from './worker.ts';
+import { CLOSE_MS, drainMsAfter } from './worker-timing.ts';
+
+let isStopping = false;
+/** The node ends because its release is too old for the schema. Starting it again does not help; a newer release does. */
+const EXIT_OUTDATED = 1;
+
+/** Serves requests in this process until a signal ends it. `worker` is null if it is the only one. */
+export async function serveRequests(
+  config: Config,
+  ownLog: Logger,
+  worker: Worker | null,
+  env: Environment,
+): Promise<void> {
+  const log = worker === null ? ownLog : ownLog.child({ worker: worker.position.number });
+  const isFirst = worker === null || worker.position.isFirst;
+  const app = await startApp(config, log, systemTime, { isFirst, others: worker });
+  // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
+  const reload = new Reload(app, env);
+  process.on('SIGHUP', () => {
+    // A terminal that is closed sends it too, and what was started there ends with it.
+    if (process.stdout.isTTY) void stop(app, worker, 'SIGINT');
+    else reload.run().catch((error) => log.error({ err: error }, 'the settings could not be loaded again'));
+  });
+  app.kernel.schemaFence.onOutdated(() => void stop(app, worker, 'SIGTERM', EXIT_OUTDATED));
+  worker?.onSupervisorLost(() => {
+    log.error('the supervisor of the workers is gone; this worker ends after its requests');
+    void stop(app, worker, 'SIGTERM');
+  });
+  worker?.ready(
+    () => app.kernel.metrics.ofWorker(),
+    (error) => log.warn({ err: error }, 'the metrics of this worker could not be read'),
+  );
+  if (!isFirst) return;
+  if (isPretty(config.logFormat)) process.stdout.write(readyText(app));
+  else log.info(readyFields(app), `Coffer is ready at ${app.baseUrl}`);
+  const difference = await differenceFromPinnedNode(RUNNING_NODE);
+  if (difference !== null) log.warn({ warning: 'other_node' }, difference);
+}
+
+/**
+ * Requests in flight are answered first; those that do not end in time are cut off. A repeated signal changes nothing: a signal to the whole process
+ * group arrives twice, from the system and from npm, which passes it on.
+ */
+async function stop(app: App, worker: Worker | null, signal: NodeJS.Signals, exitCode = 0): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  const { log } = app.kernel;
+  const drainMs = drainMsAfter(signal, app.kernel.config);
+  log.info({ signal, drain_ms: drainMs }, 'Coffer stops after its requests');
+  const cutOff = setTimeout(() => process.exit(1), drainMs + CLOSE_MS);
+  cutOff.unref();
+  await app.close(drainMs);
+  await worker?.lastReport(await app.kernel.metrics.ofWorker());
+  log.info('Coffer has stopped');
+  process.exit(exitCode);
+}

@@ -1,0 +1,18 @@
+import { Counting } from '../../server/src/features/rollups/counting.ts';
+import { Countries } from '../../server/src/features/rollups/countries.ts';
+import type { RollupKernel } from '../../server/src/features/rollups/links.ts';
+import type { Kernel } from '../../server/src/kernel/request/kernel.ts';
+
+/** As another node would count. */
+export function countingOf(kernel: RollupKernel & Pick<Kernel, 'config'>): Counting {
+  return new Counting(kernel, new Countries(kernel));
+}
+
+/** Counts everything that is recorded when it is called. */
+export function catchUp(
+  kernel: RollupKernel & Pick<Kernel, 'config'>,
+  tenantId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  return countingOf(kernel).catchUp(tenantId, signal);
+}
