@@ -67,7 +67,7 @@ export async function makePurgeDue(service: Service): Promise<void> {
 }
 
 /** On PostgreSQL a segment is linked only after all earlier ones of its node were committed, and jobs may be writing one. */
-async function linkAll(service: Service): Promise<void> {
+export async function linkAll(service: Service): Promise<void> {
   const { audit, database } = service.app.kernel;
   await until('an entry is not linked', async () => {
     await audit.link();
