@@ -19,13 +19,14 @@ const VARIABLES = {
   rounds: ['FUZZ_ROUNDS'],
   requests: ['FUZZ_REQUESTS'],
   kills: ['CRASH_KILLS'],
+  database: ['DATABASES'],
   examples: ['SCHEMATHESIS_EXAMPLES'],
 } as const;
 
 /**
  * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
  * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds`, `--rounds` or `--requests` for the fuzzer, `--kills` for crashes,
- * `--examples` for schemathesis.
+ * `--examples` for schemathesis, `--database sqlite` or `postgres` for one of the two.
  * Tests that start processes get one each; others share one with some.
  */
 const { values: options, positionals } = parseArgs({
@@ -52,6 +53,7 @@ const { values: options, positionals } = parseArgs({
     rounds: { type: 'string' },
     requests: { type: 'string' },
     kills: { type: 'string' },
+    database: { type: 'string' },
     examples: { type: 'string' },
   },
 });

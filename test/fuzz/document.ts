@@ -37,7 +37,16 @@ export interface Operation {
 // biome-ignore lint/suspicious/noExplicitAny: a document read from the wire, walked by name
 type Json = any;
 
-export function operationsOf(document: Json): Operation[] {
+const known = new Map<string, Operation[]>();
+
+/** Services of one release describe themselves alike, so the checks of their answers are compiled once. */
+export function operationsIn(text: string): Operation[] {
+  const operations = known.get(text) ?? operationsOf(JSON.parse(text));
+  known.set(text, operations);
+  return operations;
+}
+
+function operationsOf(document: Json): Operation[] {
   const resolve = (node: Json): Json => (isReference(node) ? resolve(at(document, node.$ref)) : node);
   return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, declared]) => operation(method, path, declared, resolve)),
@@ -124,9 +133,26 @@ export function operationAt(operations: readonly Operation[], method: string, pa
 }
 
 function best(operations: readonly Operation[], path: string): Operation | undefined {
-  return operations
+  return candidates(operations, path)
     .filter((one) => patternOf(one).test(path))
     .toSorted((a, b) => byFirstFixed(a.path, b.path) || b.path.length - a.path.length)[0];
+}
+
+/** By the first part of the path, which is fixed in every operation: to try each of them costs more than to send a request. */
+const byFirstPart = new WeakMap<readonly Operation[], Map<string, Operation[]>>();
+
+function candidates(operations: readonly Operation[], path: string): readonly Operation[] {
+  let parts = byFirstPart.get(operations);
+  if (parts === undefined) {
+    parts = Map.groupBy(operations, (one) => firstPart(withoutVersion(one.path)));
+    for (const part of parts.keys()) assert.doesNotMatch(part, /\{/);
+    byFirstPart.set(operations, parts);
+  }
+  return parts.get(firstPart(path)) ?? [];
+}
+
+function firstPart(path: string): string {
+  return path.split('/', 2)[1] ?? '';
 }
 
 /** As routers do: the first part in which they differ in kind decides. */

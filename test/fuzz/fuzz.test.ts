@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { CREDENTIAL_KINDS, type CredentialKind } from '../../server/src/kernel/endpoint/declaration.ts';
-import { DATABASES, onBothDatabases } from '../support/service.ts';
+import { DATABASES, type DatabaseKind } from '../support/service.ts';
 import { asSentBy, type Caller } from './caller.ts';
 import { type Answer, Client, type Meddle } from './client.ts';
 import { fuzz, type Prepared, prepare, type Run } from './fuzzer.ts';
@@ -18,29 +18,30 @@ const ROUNDS = 4;
 /** Many requests are sent in runs of this many, each to a new service and from a seed of its own, so that one of them is soon repeated. */
 const REQUESTS_OF_A_RUN = 10_000;
 
-function runs(): Run[] {
+/** Many requests are spread over the databases in turn, each run from the next seed: so a run to the end can be continued later, from the seed after its last. */
+function runs(): [DatabaseKind, Run][] {
+  const onEach = (run: Run) => DATABASES.map((database): [DatabaseKind, Run] => [database, run]);
   if (COFFER_TEST_FUZZ_REQUESTS !== undefined) {
-    const requests = Math.ceil(Number(COFFER_TEST_FUZZ_REQUESTS) / DATABASES.length);
-    const count = Math.ceil(requests / REQUESTS_OF_A_RUN);
-    return Array.from({ length: count }, (_, i) => ({
-      seed: SEED + i,
-      requests: Math.min(REQUESTS_OF_A_RUN, requests - i * REQUESTS_OF_A_RUN),
-    }));
+    const requests = Number(COFFER_TEST_FUZZ_REQUESTS);
+    return Array.from({ length: Math.ceil(requests / REQUESTS_OF_A_RUN) }, (_, i) => [
+      DATABASES[i % DATABASES.length] as DatabaseKind,
+      { seed: SEED + i, requests: Math.min(REQUESTS_OF_A_RUN, requests - i * REQUESTS_OF_A_RUN) },
+    ]);
   }
-  if (COFFER_TEST_FUZZ_ROUNDS !== undefined) return [{ seed: SEED, rounds: Number(COFFER_TEST_FUZZ_ROUNDS) }];
-  if (COFFER_TEST_FUZZ_SECONDS !== undefined) return [{ seed: SEED, seconds: Number(COFFER_TEST_FUZZ_SECONDS) }];
-  return [{ seed: SEED, rounds: ROUNDS }];
+  if (COFFER_TEST_FUZZ_ROUNDS !== undefined) return onEach({ seed: SEED, rounds: Number(COFFER_TEST_FUZZ_ROUNDS) });
+  if (COFFER_TEST_FUZZ_SECONDS !== undefined) return onEach({ seed: SEED, seconds: Number(COFFER_TEST_FUZZ_SECONDS) });
+  return onEach({ seed: SEED, rounds: ROUNDS });
 }
 
-onBothDatabases('requests made from the document', (database) => {
-  for (const run of runs()) {
-    test(`break nothing, from seed ${run.seed}`, async (t) => {
+describe('requests made from the document', () => {
+  for (const [database, run] of runs()) {
+    test(`break nothing on ${database}, from seed ${run.seed}`, async (t) => {
       const prepared = await prepare(database, { logLevel: 'trace' });
       const outcome = await fuzz(prepared, run).finally(() => prepared.close());
       const { requests, failures, statuses, unreached, unserved } = outcome;
       const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
       t.diagnostic(
-        `seed ${run.seed}: ${requests} requests; ${counted.join(', ')}; without success: ${unreached.join(', ')}`,
+        `seed ${run.seed}, ${database}: ${requests} requests; ${counted.join(', ')}; without success: ${unreached.join(', ')}`,
       );
       t.diagnostic(`callers to whom nothing opened: ${unserved.join(', ') || 'none'}`);
       for (const failure of failures) t.diagnostic(failure);

@@ -5,6 +5,8 @@ import type { Operation } from './document.ts';
 export type Sighting = Readonly<Record<string, string | number>>;
 
 const SIGHTINGS_MAX = 600;
+/** The likeliest to be there still. */
+const NEWEST = 12;
 const ITEMS_LEARNT = 4;
 const TEXT_MAX = 8192;
 
@@ -112,12 +114,19 @@ export class Pool {
 
   /** One sighting in which each need can be met; the newest are the likeliest to be there still. */
   find(needs: readonly (readonly string[])[]): Sighting | null {
-    const fits = this.#seen.filter((one) =>
-      needs.every((sources) => sources.some((name) => named(one, name) !== undefined)),
-    );
-    if (fits.length === 0) return null;
-    const newest = fits.slice(-12);
-    return this.#random.pick(this.#random.chance(0.7) ? newest : fits);
+    const newest = this.#fitting(needs, NEWEST);
+    if (newest.length === 0) return null;
+    return this.#random.pick(this.#random.chance(0.7) ? newest : this.#fitting(needs, SIGHTINGS_MAX));
+  }
+
+  /** The newest of them, the very newest last. */
+  #fitting(needs: readonly (readonly string[])[], atMost: number): Sighting[] {
+    const fits: Sighting[] = [];
+    for (let at = this.#seen.length - 1; at >= 0 && fits.length < atMost; at--) {
+      const one = this.#seen[at] as Sighting;
+      if (needs.every((sources) => sources.some((name) => named(one, name) !== undefined))) fits.push(one);
+    }
+    return fits.reverse();
   }
 
   /** Something that a field by this name could mean, from any sighting. */
