@@ -39,6 +39,42 @@ onBothDatabases('an identity provider whose user an admin disabled', (database) 
     });
   }
 
+  test('gives them no role, and takes none, by its groups', async () => {
+    const idp = await addScim(service, tenant.owner.token, {
+      role_mapping: { Auditors: 'auditor', Admins: 'admin' },
+      default_role: 'member',
+    });
+    const { id } = await idp.addUser();
+    const userOf = async () => {
+      const { role, status } = await ok(send('GET', `/v1/users/${id}`));
+      return [role, status];
+    };
+    const auditors = await idp.addGroup('Auditors', [id]);
+    assert.deepEqual(await userOf(), ['auditor', 'active']);
+    await ok(send('PATCH', `/v1/users/${id}`, { status: 'disabled' }));
+    const admins = await idp.addGroup('Admins', [id]);
+    assert.deepEqual(await userOf(), ['auditor', 'disabled']);
+    assert.equal((await idp.call('DELETE', `/Groups/${auditors.id}`)).status, 204);
+    await idp.patch(`/Groups/${admins.id}`, { op: 'replace', path: 'displayName', value: 'Others' });
+    await idp.patch(`/Groups/${admins.id}`, { op: 'replace', path: 'displayName', value: 'Admins' });
+    assert.deepEqual(await userOf(), ['auditor', 'disabled']);
+    const { entries } = await ok(send('GET', `/v1/audit?action=scim:change_role&resource=user/${id}`));
+    assert.equal(entries.length, 1);
+    // An admin enables the role that they see. Afterwards the groups decide again.
+    await ok(send('PATCH', `/v1/users/${id}`, { status: 'active' }));
+    assert.deepEqual(await userOf(), ['auditor', 'active']);
+    await idp.addGroup('Auditors', [id]);
+    assert.deepEqual(await userOf(), ['admin', 'active']);
+  });
+
+  test('gives one that it disabled itself the role of their groups', async () => {
+    const idp = await addScim(service, tenant.owner.token, { role_mapping: { Watchers: 'auditor' } });
+    const { id } = await idp.addUser();
+    await idp.patch(`/Users/${id}`, { op: 'replace', path: 'active', value: false });
+    await idp.addGroup('Watchers', [id]);
+    assert.equal((await ok(send('GET', `/v1/users/${id}`))).role, 'auditor');
+  });
+
   test('deletes one that it disabled itself', async () => {
     const idp = await addScim(service, tenant.owner.token, { default_role: 'member' });
     const { id } = (await idp.call('POST', '/Users', { schemas: [USER_SCHEMA], userName: 'ana@acme.example' })).body;

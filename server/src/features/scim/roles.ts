@@ -3,10 +3,10 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { groupsOfUser, groupsOfUsers } from '../groups/index.ts';
 import { givesRole, type IdentityRow, providersOf, roleOf } from '../sign-on/index.ts';
-import { findUsers, lockUser, settleInvitations, updateUser } from '../users/index.ts';
+import { findUsers, lockUser, settleInvitations, type UserRow, updateUser } from '../users/index.ts';
 import { issuerOf, namesAmong } from './group-store.ts';
 import type { Provisioner } from './provisioning.ts';
-import { findState, provisionedAmong } from './user-store.ts';
+import { findState, type Owner, provisionedAmong } from './user-store.ts';
 
 /** Looked at in one query. */
 const PEOPLE_AT_ONCE = 500;
@@ -32,7 +32,7 @@ export async function provisionerOfGroup(
 
 /**
  * Gives the people whose groups changed the role that their groups give now, as the next sign-in would. Call it only for groups that give a
- * role, so that no other change of groups takes away a role that came from elsewhere. An owner stays an owner, and somebody whom the provider did not provision keeps their role.
+ * role, so that no other change of groups takes away a role that came from elsewhere. An owner stays an owner, and a user whom the provider did not provision, or whom an admin disabled, keeps their role.
  */
 export async function settleRoles(
   ctx: Context,
@@ -51,13 +51,19 @@ export async function settleRoles(
       const given = roleOf(provider, own) ?? 'member';
       if (role === 'owner' || role === given) continue;
       const locked = await lockUser(tx, ctx.tenantId, user_id);
-      if (locked === undefined || locked.role === 'owner') continue;
+      if (locked === undefined || locked.role === 'owner' || (await isDisabledByAdmin(tx, owner, locked))) continue;
       await updateUser(tx, ctx.tenantId, user_id, { role: given });
       await settleInvitations(ctx, tx, locked, { ...locked, role: given });
       changes.push({ user: user_id, former_role: locked.role, role: given });
     }
   }
   for (const change of changes) ctx.record.addEntry('scim:change_role', `user/${change.user}`, change);
+}
+
+/** `user` is locked, so no admin enables or disables them meanwhile. */
+async function isDisabledByAdmin(tx: Tx, owner: Owner, user: UserRow): Promise<boolean> {
+  if (user.status !== 'disabled') return false;
+  return (await findState(tx, owner, user.user_id))?.is_suspended !== 1;
 }
 
 export function anyGivesRole({ provider }: Provisioner, groups: readonly string[]): boolean {

@@ -124,7 +124,7 @@ export async function accountOf(ctx: Context, tenant: TenantRow, person: Describ
 
 /**
  * Takes away what a person had by groups that give no role any more. Their sign-in is refused after that, so it is a change of its own, with
- * its own audit entry. An owner stays an owner.
+ * its own audit entry. An owner stays an owner, and a disabled user as they are.
  */
 export async function takeAwayRole(ctx: Context, tenant: TenantRow, userId: string, person: Described): Promise<void> {
   const { audit, regionGate } = ctx.kernel;
@@ -134,7 +134,7 @@ export async function takeAwayRole(ctx: Context, tenant: TenantRow, userId: stri
   const leaving = new Map([...person.groups].filter(([, isMember]) => !isMember));
   await ctx.database.transaction(async (tx) => {
     const user = await lockUser(tx, tenant_id, userId);
-    if (user === undefined || user.role === 'owner') return;
+    if (user === undefined || user.role === 'owner' || user.status === 'disabled') return;
     const { left } = await settleGroups(ctx, tx, tenant, userId, leaving);
     if (user.role === 'member' && left.length === 0) return;
     await updateUser(tx, tenant_id, userId, { role: 'member' });
