@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { assertOnlyPutOff, assertSaysSo, assertUnharmed, assertWorksAgain, untilReady } from '../support/faults.ts';
@@ -39,6 +40,10 @@ async function untilNothingIsAnswered(load: Load): Promise<void> {
     last = load.acknowledged.length;
     assert.ok(performance.now() - started < REFUSED_WITHIN_MS, 'the fault does not show');
   }
+}
+
+async function untilAcknowledged(load: Load, requests: number): Promise<void> {
+  while (load.acknowledged.length < requests) await pause(20);
 }
 
 function assertRefusedToStart({ code, stderr }: { code: number | null; stderr: string }, expected: RegExp): void {
@@ -90,6 +95,30 @@ describe('a disk that is full', () => {
     const again = await spawnService({ dataDir });
     await assertUnharmed(again.url, again.adminToken(), load.acknowledged);
     await stopService(again);
+  });
+
+  test('refuses a start also if the files of the database have room from before', async (t) => {
+    const disk = diskOr(t, 'tmpfs', 24);
+    if (disk === null) return;
+    const dataDir = join(disk.folder, 'data');
+    const service = await spawnService({ dataDir });
+    const load = new Load();
+    load.start(service.url, service.adminToken());
+    await untilAcknowledged(load, 20);
+    await killService(service);
+    await load.stop();
+    // As a log that was longer once: what comes after its last commit is written over, which takes no room of the disk.
+    appendFileSync(join(dataDir, 'coffer.db-wal'), Buffer.alloc(4 * 1024 * 1024));
+    disk.fill();
+    assertRefusedToStart(await runService({ dataDir }), /The disk with the data folder is full: free some space/);
+    assert.ok(!existsSync(join(dataDir, 'room')));
+    disk.free();
+    const again = await spawnService({ dataDir });
+    await assertUnharmed(again.url, again.adminToken(), load.acknowledged);
+    await stopService(again);
+    // A clean stop leaves neither a log nor a journal.
+    disk.fill();
+    assertRefusedToStart(await runService({ dataDir }), /The disk with the data folder is full: free some space/);
   });
 
   test('at the first start: it is refused, and with room the next one makes everything', async (t) => {

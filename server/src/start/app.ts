@@ -64,7 +64,7 @@ export async function startApp(
   { isFirst, others }: WorkerPosition = ALONE,
 ): Promise<App> {
   setPasswordSlots(workerShares(config).passwordSlots);
-  const storage = await openStorage(config, { isMigrated: !isFirst, mayBeNewer: true });
+  const storage = await openStorage(config, { isMigrated: !isFirst, mayBeNewer: true, needsRoom: true });
   try {
     await refuseWrongStart(time, storage.database);
     const opened = await openKernel({ config, time, log, database: storage.database });

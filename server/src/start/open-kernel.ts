@@ -21,7 +21,7 @@ import { SigningKeys } from '../kernel/auth/signing-keys.ts';
 import { Activity } from '../kernel/base/activity.ts';
 import type { Clock } from '../kernel/base/clock.ts';
 import { COMMIT } from '../kernel/base/commit.ts';
-import { lockDataFolder, makeDataFolder, StartError } from '../kernel/base/data-folder.ts';
+import { lockDataFolder, makeDataFolder, refuseFullDisk, StartError } from '../kernel/base/data-folder.ts';
 import { newId } from '../kernel/base/ids.ts';
 import { Addresses } from '../kernel/base/service-urls.ts';
 import {
@@ -83,7 +83,7 @@ export interface OpenedStorage {
 /** Opens the data folder and the database, and brings its schema up to date, unless another worker has done so. */
 export async function openStorage(
   config: Config,
-  { isMigrated = false, mayBeNewer = false, endsOlderNodes = false } = {},
+  { isMigrated = false, mayBeNewer = false, endsOlderNodes = false, needsRoom = false } = {},
 ): Promise<OpenedStorage> {
   makeDataFolder(config.dataDir);
   const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
@@ -93,6 +93,7 @@ export async function openStorage(
     lock?.release();
   };
   try {
+    if (needsRoom && lock !== null) refuseFullDisk(config.dataDir);
     if (config.databaseUrl !== null) await refuseTransactionPooling(config.databaseUrl);
     database =
       config.databaseUrl === null

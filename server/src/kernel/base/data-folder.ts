@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -29,6 +30,23 @@ export function refuseForeignOwner(what: string, path: string): void {
   throw new StartError(
     `The ${what} ${path} belongs to another user (uid ${uid}), and the service runs as uid ${own}. Run it as that user, or run: chown -R ${own} ${path}`,
   );
+}
+
+/** With less, a service that started would soon be unavailable again. */
+const ROOM_BYTES_MIN = 256 * 1024;
+
+/**
+ * Refuses a disk without room. The files of the database may have room of their own from before, so that a start on a full disk would succeed or not
+ * depending on where the last process was interrupted. Only writing tells, because quotas and delayed allocation show in no number; random bytes do
+ * not become fewer on a disk that compresses.
+ */
+export function refuseFullDisk(folder: string): void {
+  const file = join(folder, 'room');
+  try {
+    writeFileSync(file, randomBytes(ROOM_BYTES_MIN), { mode: 0o600, flush: true });
+  } finally {
+    rmSync(file, { force: true });
+  }
 }
 
 /**
