@@ -12,6 +12,7 @@ const PATHS: Readonly<Record<string, string>> = {
   PersistentVolumeClaim: '/api/v1/namespaces/coffer/persistentvolumeclaims',
   Deployment: '/apis/apps/v1/namespaces/coffer/deployments',
   PodDisruptionBudget: '/apis/policy/v1/namespaces/coffer/poddisruptionbudgets',
+  CronJob: '/apis/batch/v1/namespaces/coffer/cronjobs',
   NetworkPolicy: '/apis/networking.k8s.io/v1/namespaces/coffer/networkpolicies',
 };
 /** Kinds of the Prometheus operator, whose definitions this API server does not have. */
@@ -30,6 +31,7 @@ const EVERYTHING: Values = {
   secretSettings: [{ name: 'CV_SMTP_URL', existingSecret: 'mail', key: 'url' }],
   drainSeconds: 20,
   'checkpoints.existingClaim': 'checkpoints',
+  'backup.existingClaim': 'backups',
   'networkPolicy.ingressFrom': [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
   'networkPolicy.databaseTo': [{ ipBlock: { cidr: '10.1.2.3/32' } }],
   'networkPolicy.extraEgress': [{ ports: [{ port: 587, protocol: 'TCP' }] }],
@@ -87,6 +89,20 @@ function testChart(api: KubeApiServer): void {
     return objects;
   }
 
+  interface Template {
+    metadata: { labels: Record<string, string> };
+    spec: PodSpec;
+  }
+
+  async function backupOf(
+    values: Values,
+  ): Promise<{ schedule: string; concurrencyPolicy: string; template: Template }> {
+    const { spec } = (await applied(values)).get('CronJob') as {
+      spec: { schedule: string; concurrencyPolicy: string; jobTemplate: { spec: { template: Template } } };
+    };
+    return { ...spec, template: spec.jobTemplate.spec.template };
+  }
+
   async function podOf(values: Values): Promise<PodSpec> {
     const deployment = (await applied(values)).get('Deployment') as { spec: { template: { spec: PodSpec } } };
     return deployment.spec.template.spec;
@@ -106,11 +122,20 @@ function testChart(api: KubeApiServer): void {
       { ...POSTGRES, 'rootKey.kind': 'key', 'rootKey.key': 'key' },
       ['Deployment', 'NetworkPolicy', 'Service', 'ServiceAccount'],
     ],
-    ['everything', EVERYTHING, ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
+    [
+      'everything',
+      EVERYTHING,
+      ['CronJob', 'Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service', 'ServiceAccount'],
+    ],
     [
       'no policies',
       { ...EVERYTHING, 'networkPolicy.enabled': false, 'podDisruptionBudget.enabled': false },
-      ['Deployment', 'Service', 'ServiceAccount'],
+      ['CronJob', 'Deployment', 'Service', 'ServiceAccount'],
+    ],
+    [
+      'SQLite and backups',
+      { ...MINIMAL, 'backup.existingClaim': 'backups' },
+      ['CronJob', 'Deployment', 'NetworkPolicy', 'PersistentVolumeClaim', 'Service', 'ServiceAccount'],
     ],
   ] as [string, Values, string[]][]) {
     test(`with ${what}: Helm has nothing to say, and the API server knows every field`, async () => {
@@ -120,8 +145,9 @@ function testChart(api: KubeApiServer): void {
   }
 
   test('its pods pass the strictest profile of Kubernetes, which is enforced', async () => {
-    for (const values of [MINIMAL, EVERYTHING]) {
-      const spec = { ...(await podOf(values)), priorityClassName: undefined };
+    const backup = (await backupOf(EVERYTHING)).template.spec;
+    for (const each of [await podOf(MINIMAL), await podOf(EVERYTHING), backup]) {
+      const spec = { ...each, priorityClassName: undefined };
       const pod = (change: object) => ({
         apiVersion: 'v1',
         kind: 'Pod',
@@ -179,6 +205,33 @@ function testChart(api: KubeApiServer): void {
     assert.deepEqual(secrets.sort(), ['coffer-database', 'coffer-root', 'coffer-tls', 'mail']);
     for (const values of [MINIMAL, EVERYTHING]) {
       assert.ok((await rendered(values)).every(({ kind }) => kind !== 'Secret' && kind !== 'ConfigMap'));
+    }
+  });
+
+  test('a backup opens the installation as the service does, and gets none of its requests', async () => {
+    const keep = { 'backup.schedule': '30 1 * * 1-5', 'backup.keep': 30 };
+    for (const values of [{ ...MINIMAL, 'backup.existingClaim': 'backups' }, EVERYTHING]) {
+      const { schedule, concurrencyPolicy, template } = await backupOf({ ...values, ...keep });
+      assert.deepEqual([schedule, concurrencyPolicy], ['30 1 * * 1-5', 'Forbid']);
+      const { containers, volumes } = template.spec;
+      const { command, image, volumeMounts } = containers[0];
+      assert.deepEqual((command as string[]).slice(3), ['server', 'backup', '/var/lib/coffer-backups', '--keep', '30']);
+      const service = await podOf(values);
+      assert.equal(image, service.containers[0]['image']);
+      const own = envOf(template.spec);
+      const names = ['CV_DATA_DIR', 'CV_DATABASE_URL_FILE', 'CV_ROOT_KEY_PROVIDER', 'CV_ROOT_PASSPHRASE_FILE'];
+      const ofService = envOf(service);
+      assert.deepEqual(
+        own,
+        Object.fromEntries(names.flatMap((name) => (name in ofService ? [[name, ofService[name]]] : []))),
+      );
+      const mounted = volumeMounts.map(({ name }) => name);
+      assert.deepEqual(mounted.toSorted(), volumes.map(({ name }) => name as string).toSorted());
+      assert.ok(JSON.stringify(volumes).includes('"persistentVolumeClaim":{"claimName":"backups"}'));
+      const selector = { 'app.kubernetes.io/name': 'coffer', 'app.kubernetes.io/instance': 'prod' };
+      assert.notDeepEqual({ ...template.metadata.labels, ...selector }, template.metadata.labels);
+      const affinity = JSON.stringify(template.spec['affinity'] ?? {});
+      assert.equal(affinity.includes('kubernetes.io/hostname'), !('database.existingSecret' in values));
     }
   });
 
@@ -242,6 +295,12 @@ function testChart(api: KubeApiServer): void {
     ['a misspelt part of a value', { ...MINIMAL, 'database.existingsecret': 'x' }, /existingsecret/],
     ['a setting of another program', { ...MINIMAL, settings: { PATH: '/x' } }, /PATH|propertyNames|pattern/],
     ['too long a drain', { ...MINIMAL, drainSeconds: 301 }, /drainSeconds/],
+    [
+      'a backup of a volume that one pod may mount',
+      { ...MINIMAL, 'backup.existingClaim': 'backups', 'persistence.accessMode': 'ReadWriteOncePod' },
+      /persistence\.accessMode to ReadWriteOnce/,
+    ],
+    ['a schedule that is none', { ...MINIMAL, 'backup.schedule': 'nightly' }, /schedule/],
     ['metrics without a token', { ...MINIMAL, 'serviceMonitor.enabled': true }, /serviceMonitor\.tokenSecret/],
   ] as [string, Values, RegExp][]) {
     test(`refuses ${what}, and shows no value of it`, async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
@@ -13,6 +15,12 @@ import { findPromtool } from '../support/promtool.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+
+/** As a job of a cluster has it: the key of the installation, and nothing that a node left. */
+function dataFolderWithKeyOf({ dataDir }: Service, folder: string): string {
+  copyFileSync(join(dataDir, 'root.key'), join(folder, 'root.key'));
+  return folder;
+}
 
 onBothDatabases('metrics', (database) => {
   let service: Service;
@@ -109,13 +117,23 @@ onBothDatabases('metrics', (database) => {
     assert.equal(await value('cv_approvals_waiting'), before);
   });
 
-  test('the last backup', async () => {
+  test('the last backup, with PostgreSQL whichever data folder made it', async (t) => {
     assert.equal(await value('cv_last_backup_timestamp_seconds'), 0);
-    const env = {
-      CV_DATA_DIR: service.dataDir,
-      ...(databaseUrl !== undefined && { CV_DATABASE_URL: databaseUrl }),
+    const elsewhere = mkdtempSync(join(tmpdir(), 'coffer-backup-'));
+    t.after(() => rmSync(elsewhere, { recursive: true }));
+    const backupTo = (name: string, query = '') => {
+      const env =
+        databaseUrl === undefined
+          ? { CV_DATA_DIR: service.dataDir }
+          : { CV_DATA_DIR: dataFolderWithKeyOf(service, elsewhere), CV_DATABASE_URL: `${databaseUrl}${query}` };
+      return backup(loadConfig(env), join(elsewhere, name));
     };
-    await backup(loadConfig(env), join(service.dataDir, 'first.backup'));
+    if (databaseUrl !== undefined) {
+      const said = await backupTo('of-a-standby.backup', '?options=-c%20default_transaction_read_only%3Don');
+      assert.match(said, /Its time could not be recorded in the database \(25006\)/);
+      assert.equal(await value('cv_last_backup_timestamp_seconds'), 0);
+    }
+    assert.doesNotMatch(await backupTo('first.backup'), /could not be recorded/);
     assert.ok(Math.abs(Number(await value('cv_last_backup_timestamp_seconds')) - Date.now() / SECOND_MS) < 60);
   });
 

@@ -31,9 +31,10 @@ describe('the chart', () => {
     const secret = SETTINGS.filter((setting) => setting.secret).map(({ name }) => name);
     assert.deepEqual(listed('secret').sort(), secret.sort());
     const known = new Set<string>([...SETTINGS.map(({ name }) => name), ...FILE_NAMES]);
-    const set = [...read(`${CHART}/templates/deployment.yaml`).matchAll(/- name: (CV_[A-Z_]+)\n/g)].map(
-      ([, name = '']) => name,
-    );
+    const pods = ['_pods.tpl', 'deployment.yaml', 'backup.yaml']
+      .map((file) => read(`${CHART}/templates/${file}`))
+      .join('');
+    const set = [...pods.matchAll(/- name: (CV_[A-Z_]+)\n/g)].map(([, name = '']) => name);
     assert.ok(set.length > 10);
     for (const name of [...listed('own'), ...set]) assert.ok(known.has(name), name);
     // What the chart sets cannot be set a second time.

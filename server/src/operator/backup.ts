@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { linkDurably } from '../kernel/crypto/root-key.ts';
-import { writeLastBackup } from '../kernel/storage/last-backup.ts';
+import { recordLastBackup } from '../kernel/storage/last-backup.ts';
 import type { Config } from '../settings/config.ts';
 import { type Base, type BaseChoice, chooseBase } from './backup-base.ts';
 import { backupsIn, isFolder, nameOf, UNFINISHED_SUFFIX } from './backup-folder.ts';
@@ -43,7 +43,7 @@ export async function backup(config: Config, target: string, options: BackupOpti
       ...(how === '' ? [] : [how]),
       `It can be restored only with the root key ${source.root.id}: store that key separately.`,
       ...(removed > 0 ? [`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`] : []),
-      ...noteBackup(config, header.made_at),
+      ...(await noteBackup(config, header.made_at)),
     ].join(' ');
   } finally {
     await source.close();
@@ -126,14 +126,15 @@ function sum(counts: Readonly<Record<string, number>>): number {
 }
 
 /** The backup is there, whether or not the metrics of the service can say so. */
-function noteBackup({ dataDir }: Config, madeAt: string): string[] {
+async function noteBackup(config: Config, madeAt: string): Promise<string[]> {
   try {
-    writeLastBackup(dataDir, Date.parse(madeAt));
+    await recordLastBackup(config, Date.parse(madeAt));
     return [];
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code } = error as { code?: string };
+    const where = config.databaseUrl === null ? config.dataDir : 'the database';
     return [
-      `Its time could not be noted in ${dataDir} (${code}), so cv_last_backup_timestamp_seconds does not show it.`,
+      `Its time could not be recorded in ${where} (${code ?? (error as Error).name}), so cv_last_backup_timestamp_seconds does not show it.`,
     ];
   }
 }

@@ -16,7 +16,7 @@ import type { OtherWorkers } from '../kernel/observability/merged-metrics.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
 import { Pipeline } from '../kernel/request/pipeline.ts';
 import { connectionShortage } from '../kernel/storage/connection-check.ts';
-import { readLastBackup } from '../kernel/storage/last-backup.ts';
+import { findLastBackup } from '../kernel/storage/last-backup.ts';
 import { refuseWrongStart, SECOND_CHECK_MS } from '../kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
@@ -88,8 +88,8 @@ export async function startApp(
     if (identity !== null) showExpiry(kernel, identity);
     kernel.metrics.collect(
       'cv_last_backup_timestamp_seconds',
-      'When "coffer server backup" last wrote a backup with the data folder of this node; 0 if it never did.',
-      async () => readLastBackup(config.dataDir) / SECOND_MS,
+      'When "coffer server backup" last wrote a backup of the database of this node; 0 if it never did.',
+      async () => (await findLastBackup(kernel.database, config.dataDir)) / SECOND_MS,
     );
     const isTokenUnused = isFirst && !isFirstStart && (await isFirstTokenUnused(kernel, tokenFile));
     const server = new HttpServer(kernel, wiring.endpoints, pipeline, identity);

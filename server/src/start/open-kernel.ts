@@ -331,6 +331,7 @@ async function install(database: Database, root: RootKey, salt: Uint8Array, cloc
           root_key_id: root.id,
           root_key_salt: salt,
           created_at: clock.now(),
+          last_backup_at: null,
         })
         .execute();
       await new Keyring(database, root, clock).createTenantKey(tx, SYSTEM_TENANT, ROW_PURPOSE);

@@ -6,6 +6,7 @@
 {{- if not .Values.database.existingSecret }}
 {{- if gt (int .Values.replicas) 1 }}{{ fail "replicas: SQLite has one node. Set database.existingSecret to a Secret with the URL of PostgreSQL, or replicas to 1." }}{{ end }}
 {{- if hasKey .Values.settings "CV_WORKERS" }}{{ fail "settings.CV_WORKERS: SQLite has one process. Set database.existingSecret to a Secret with the URL of PostgreSQL, or remove it." }}{{ end }}
+{{- if and .Values.backup.existingClaim (eq .Values.persistence.accessMode "ReadWriteOncePod") }}{{ fail "backup.existingClaim: a backup of SQLite reads the volume beside the service. Set persistence.accessMode to ReadWriteOnce." }}{{ end }}
 {{- end }}
 {{- if and (eq .Values.strategy "RollingUpdate") (not .Values.database.existingSecret) }}{{ fail "strategy: two processes cannot use one folder. Leave it empty with SQLite." }}{{ end }}
 {{- if and .Values.terminationGracePeriodSeconds (lt (int .Values.terminationGracePeriodSeconds) (int (add .Values.drainSeconds 30))) }}{{ fail (printf "terminationGracePeriodSeconds: requests under way would be cut off. Set it to 0, or to %d or more: drainSeconds and 30." (add .Values.drainSeconds 30)) }}{{ end }}

@@ -7,6 +7,11 @@ app.kubernetes.io/name: coffer
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- define "coffer.backupSelector" -}}
+app.kubernetes.io/name: coffer-backup
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
 {{- define "coffer.labels" -}}
 {{ include "coffer.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

@@ -1,18 +1,42 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Database } from './database.ts';
+import { connectTo } from './database-servers.ts';
 
-/** A file in the data folder, because the command that makes backups does not write to the database of a running service. */
+/** A file in the data folder, because of SQLite only the service, which holds the lock of that folder, writes to the database. */
 const LAST_BACKUP_FILE = 'last-backup.json';
 
-/** Stores when a backup was made, for the metrics of the service. */
-export function writeLastBackup(dataDir: string, madeAt: number): void {
+/** Where an installation is stored, as its settings name it. */
+interface Location {
+  databaseUrl: string | null;
+  dataDir: string;
+}
+
+/** Stores when a backup was made, for the metrics of the service: in PostgreSQL, which outlives every node, or beside the file of SQLite. */
+export async function recordLastBackup({ databaseUrl, dataDir }: Location, madeAt: number): Promise<void> {
+  if (databaseUrl === null) return writeFileOf(dataDir, madeAt);
+  const client = await connectTo(databaseUrl, { application_name: 'coffer backup' });
+  try {
+    await client.query('update installation set last_backup_at = $1', [madeAt]);
+  } finally {
+    await client.end();
+  }
+}
+
+function writeFileOf(dataDir: string, madeAt: number): void {
   const file = join(dataDir, LAST_BACKUP_FILE);
   writeFileSync(`${file}.tmp`, `${JSON.stringify({ made_at: new Date(madeAt).toISOString() })}\n`, { mode: 0o600 });
   renameSync(`${file}.tmp`, file);
 }
 
-/** Returns when the last backup was made; 0 if there was none, or if the file does not say so. */
-export function readLastBackup(dataDir: string): number {
+/** Returns when the last backup was made; 0 if there was none. */
+export async function findLastBackup(database: Database, dataDir: string): Promise<number> {
+  if (database.kind === 'sqlite') return readFileOf(dataDir);
+  const row = await database.read.selectFrom('installation').select('last_backup_at').executeTakeFirst();
+  return row?.last_backup_at ?? 0;
+}
+
+function readFileOf(dataDir: string): number {
   try {
     const { made_at } = JSON.parse(readFileSync(join(dataDir, LAST_BACKUP_FILE), 'utf8')) as { made_at?: string };
     return Date.parse(made_at ?? '') || 0;
