@@ -20,8 +20,8 @@ export async function aggregate(
   const within = visibleSecrets.prefixRange(query.prefix);
   refuseOutOfScope(ctx, vaultName, within);
   const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, READABLE);
-  const isReadable = (row: SummaryRow) =>
-    row.protection === 'standard' && visibleSecrets.isAllowed(ctx, vaultName, row, READABLE);
+  const isAllowed = visibleSecrets.isAllowedIn(ctx, vaultName, READABLE);
+  const isReadable = (row: SummaryRow) => row.protection === 'standard' && isAllowed(row);
   const page = await visibleSecrets.page(ctx, {
     vault,
     ranges: intersection(ranges, [within]),

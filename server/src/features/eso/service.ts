@@ -126,13 +126,14 @@ function refuseAbsentVersion(error: unknown): never {
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.operatorVault>) {
   if (visibleSecrets.rangesIn(ctx, vaultName, READABLE).length === 0) refuseEmptyReach(ctx, vaultName);
   const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, READABLE);
+  const isAllowed = visibleSecrets.isAllowedIn(ctx, vaultName, READABLE);
   const page = await visibleSecrets.page(ctx, {
     vault,
     ranges,
     filter: {},
     cursor: query.cursor,
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
-    isShown: (row) => row.protection === 'standard' && visibleSecrets.isAllowed(ctx, vaultName, row, READABLE),
+    isShown: (row) => row.protection === 'standard' && isAllowed(row),
   });
   ctx.record.describe({ secrets: page.rows.length });
   return { vault: vaultName, secrets: page.rows.map((row) => listed(vaultName, row)), next_cursor: page.next_cursor };

@@ -13,7 +13,7 @@ import { riskWorker } from './risk-run.ts';
 import { addTenants } from './run-store.ts';
 import { STALE_AFTER_DAYS } from './scoring.ts';
 import * as risks from './service.ts';
-import { deleteChangesBefore, deleteDaysBefore, deleteRisksOf } from './store.ts';
+import { deleteChangesBefore, deleteDaysBefore, deleteRisksOf, findFactors } from './store.ts';
 
 const FIRST_RUN_AFTER_MS = HOUR_MS;
 
@@ -29,7 +29,7 @@ export const riskFeature = feature({
       handlers: {
         readSecretRisk: (ctx, { params }) => risks.read(ctx, parts.reader, parts.anomalyPoints, params),
       },
-      provides: [riskFactorsOf.by(risks.riskFactorsOf), rightsOfEverybody.by(readers.rightsOfEverybody)],
+      provides: [riskFactorsOf.by(findFactors), rightsOfEverybody.by(readers.rightsOfEverybody)],
       removals: [
         secretsRemoved.by(async (tx, tenantId, secretIds) => {
           await deleteRisksOf(tx, tenantId, secretIds);

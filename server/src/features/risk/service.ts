@@ -1,11 +1,9 @@
 import { timestamp } from '../../kernel/base/clock.ts';
 import type { Params } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
 import {
   assessedSecrets,
   attributesOf,
-  type RiskFactor,
   type SecretReader,
   secretNotFound,
   secretResource,
@@ -62,14 +60,4 @@ async function storeIfNew(ctx: Context, computed: store.ComputedRisk): Promise<v
     known.vault_id === computed.vaultId &&
     store.dayStart(known.computed_at) === store.dayStart(now);
   if (!isSame) await database.transaction((tx) => store.storeRisks(tx, tenantId, [computed], now));
-}
-
-/** The factors that were last computed, for lists. */
-export async function riskFactorsOf(
-  db: Reader,
-  tenantId: string,
-  secretIds: readonly string[],
-): Promise<Map<string, RiskFactor[]>> {
-  const rows = await store.findRisks(db, tenantId, secretIds);
-  return new Map([...rows].map(([secretId, row]) => [secretId, store.factorsOf(row)]));
 }

@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
 import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { kindOf } from '../../kernel/storage/dialect.ts';
+import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type RiskFactor, scoreOf, withoutValue } from '../secrets/index.ts';
 
@@ -76,6 +79,35 @@ export async function findRisks(
     .where('secret_id', 'in', secretIds)
     .execute();
   return new Map(rows.map((row) => [row.secret_id, row]));
+}
+
+/** The ids are an array for PostgreSQL, and its JSON for SQLite, so that the statement is the same for any number of secrets. */
+const FACTORS = new PreparedQuery<
+  { tenantId: string; ids: readonly string[] | string },
+  Pick<RiskRow, 'secret_id' | 'factors'>
+>((db, parameter) => {
+  const ids = parameter('ids');
+  return db
+    .selectFrom('secret_risks')
+    .select(['secret_id', 'factors'])
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where(
+      kindOf(db) === 'sqlite'
+        ? sql<boolean>`secret_id in (select value from json_each(${ids}))`
+        : sql<boolean>`secret_id = any(${ids}::text[])`,
+    );
+});
+
+/** The factors that were last computed of these secrets, for lists. */
+export async function findFactors(
+  db: Reader,
+  tenantId: string,
+  secretIds: readonly string[],
+): Promise<Map<string, RiskFactor[]>> {
+  if (secretIds.length === 0) return new Map();
+  const ids = kindOf(db) === 'sqlite' ? JSON.stringify(secretIds) : secretIds;
+  const rows = await FACTORS.run(db, { tenantId, ids });
+  return new Map(rows.map((row) => [row.secret_id, factorsOf(row)]));
 }
 
 export function factorsOf({ factors }: Pick<RiskRow, 'factors'>): RiskFactor[] {

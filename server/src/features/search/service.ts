@@ -12,8 +12,8 @@ const OPENED_MAX = 1000;
 export async function search(ctx: Context, vaultName: string, body: Body<typeof contract.searchSecrets>) {
   const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, SEARCHABLE);
   refuseInZeroKnowledge(vault, 'Content search');
-  const isSearchable = (row: SummaryRow) =>
-    row.protection === 'standard' && visibleSecrets.isAllowed(ctx, vaultName, row, SEARCHABLE);
+  const isAllowed = visibleSecrets.isAllowedIn(ctx, vaultName, SEARCHABLE);
+  const isSearchable = (row: SummaryRow) => row.protection === 'standard' && isAllowed(row);
   const page = await visibleSecrets.page(ctx, {
     vault,
     ranges: intersection(ranges, [visibleSecrets.prefixRange(body.prefix, '/body/prefix')]),

@@ -33,7 +33,7 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, EXPORTABLE);
   refuseInZeroKnowledge(vault, 'Export');
   if (difference([visibleSecrets.prefixRange(query.prefix)], ranges).length > 0) throw notAll();
-  const isExportable = (row: DecidedRow) => visibleSecrets.isAllowed(ctx, vaultName, row, EXPORTABLE);
+  const isExportable = visibleSecrets.isAllowedIn(ctx, vaultName, EXPORTABLE);
   const rows = await everyRow(ctx, vault, query.prefix, isExportable);
   const open = rows.filter((row) => row.protection === 'standard');
   const opened = () => bulkDecrypt.inVault(ctx, vault, open, isExportable);
@@ -65,8 +65,8 @@ async function everyRow(
   prefix: string | undefined,
   isExportable: (row: DecidedRow) => boolean,
 ): Promise<DecidedRow[]> {
-  const isShown = (row: DecidedRow) =>
-    isExportable(row) || visibleSecrets.isAllowed(ctx, vault.name, row, visibleSecrets.LISTED);
+  const isListed = visibleSecrets.isAllowedIn(ctx, vault.name, visibleSecrets.LISTED);
+  const isShown = (row: DecidedRow) => isExportable(row) || isListed(row);
   const rows: DecidedRow[] = [];
   const ranges = [visibleSecrets.prefixRange(prefix)];
   let cursor: string | undefined;

@@ -2,10 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { resource } from '../../../../test/support/policy-patterns.ts';
-import { allowedRangesInVault, possibleRanges, touchesVault, vaultsByName } from './allowed-ranges.ts';
+import {
+  allowedRangesInVault,
+  possibleRanges,
+  rangesOfEverySecret,
+  touchesVault,
+  vaultsByName,
+} from './allowed-ranges.ts';
 import { isAllowed } from './evaluate.ts';
+import { MAX_PRINCIPAL_COST } from './limits.ts';
+import { ALL_PATHS } from './path-ranges.ts';
 import { compileResourcePattern } from './pattern.ts';
-import { compilePolicy, type PolicyStatement } from './policy.ts';
+import { type CompiledPolicy, compilePolicy, type PolicyStatement } from './policy.ts';
 import { rolePolicies } from './roles.ts';
 import { membershipPolicy, vaultRoleIn } from './vault-roles.ts';
 
@@ -101,6 +109,71 @@ test('whatever any request is allowed lies in the ranges that are possible', () 
     ),
     { numRuns: 5000 },
   );
+});
+
+describe('where every secret is allowed, whatever its tags and environment', () => {
+  const conditional = statement.chain((one) =>
+    fc
+      .constantFrom<string[] | undefined>(undefined, ['production'], ['staging', 'dev'])
+      .map(
+        (environment): PolicyStatement =>
+          environment === undefined ? one : { ...one, condition: { ...one.condition, environment } },
+      ),
+  );
+
+  test('each of them is, as it would be decided on', () => {
+    fc.assert(
+      fc.property(
+        fc.array(conditional, { maxLength: 4 }),
+        path,
+        fc.record({ tags: fc.constantFrom([], ['x']), environment: fc.constantFrom('production', 'development') }),
+        request,
+        (statements, at, attributes, requestContext) => {
+          const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
+          if (!isIn(rangesOfEverySecret(policies, 'secrets:read', 'app', requestContext), at)) return;
+          const context = { ...requestContext, ...attributes };
+          assert.ok(isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context }));
+        },
+      ),
+      { numRuns: 10_000 },
+    );
+  });
+
+  const one = (statements: PolicyStatement[]) => [compilePolicy('p', { version: '2026-01-01', statement: statements })];
+  const read = (effect: 'allow' | 'deny', at: string, condition?: PolicyStatement['condition']): PolicyStatement => ({
+    effect,
+    action: ['secrets:read'],
+    resource: [at],
+    ...(condition === undefined ? {} : { condition }),
+  });
+  const everywhere = read('allow', 'vault/**');
+  const cases: [what: string, statements: PolicyStatement[], where: unknown][] = [
+    ['everywhere', [everywhere], [ALL_PATHS]],
+    ['nowhere without an allow', [], []],
+    ['nowhere by a tag', [read('allow', 'vault/**', { tag_equals: ['x'] })], []],
+    ['nowhere by a pattern that does not cover its range', [read('allow', 'vault/app/a*/b')], []],
+    ['nowhere where a tag may deny', [everywhere, read('deny', 'vault/**', { tag_equals: ['x'] })], []],
+    ['everywhere if a deny is for others', [everywhere, read('deny', 'vault/**', { mfa: [true] })], [ALL_PATHS]],
+    ['everywhere if a deny is of another vault', [everywhere, read('deny', 'vault/web/**')], [ALL_PATHS]],
+  ];
+  for (const [what, statements, where] of cases) {
+    test(what, () => {
+      assert.deepEqual(rangesOfEverySecret(one(statements), 'secrets:read', 'app', { time: 0, mfa: false }), where);
+    });
+  }
+
+  test('not around what some deny may match', () => {
+    const ranges = rangesOfEverySecret(one([everywhere, read('deny', 'vault/app/a*/b')]), 'secrets:read', 'app', {
+      time: 0,
+    });
+    const at = ['a1/b', 'a1/c', 'b'].map((place) => isIn(ranges, place));
+    assert.deepEqual(at, [false, false, true]);
+  });
+
+  test('nowhere by policies that cost too much for a decision', () => {
+    const policy = { ...one([everywhere])[0], cost: MAX_PRINCIPAL_COST + 1 } as CompiledPolicy;
+    assert.deepEqual(rangesOfEverySecret([policy], 'secrets:read', 'app', { time: 0 }), []);
+  });
 });
 
 test('where nothing asks about the secret and every pattern is plain, the reach is exactly what is allowed', () => {

@@ -7,6 +7,7 @@ import {
   requestTests,
   resourceTests,
 } from './condition.ts';
+import { mayBeTooCostly } from './matching-cost.ts';
 import { ALL_PATHS, difference, type PathRange, union } from './path-ranges.ts';
 import type { CompiledPolicy } from './policy.ts';
 
@@ -84,6 +85,36 @@ export function possibleRanges(policies: readonly CompiledPolicy[], action: stri
     allow: () => true,
     deny: (condition) => condition.length === 0,
   });
+}
+
+/**
+ * Where in a vault the policies allow the action to this request for every secret, whatever its tags and environment: a list need not decide on the
+ * secrets there one by one. Elsewhere each secret is decided on.
+ */
+export function rangesOfEverySecret(
+  policies: readonly CompiledPolicy[],
+  action: string,
+  vault: string,
+  context: AccessContext,
+): PathRange[] {
+  if (mayBeTooCostly(policies)) return [];
+  const allowed: PathRange[] = [];
+  const denied: PathRange[] = [];
+  for (const policy of policies) {
+    const { allow, deny } = policy.statementsFor(action);
+    for (const { resources, condition } of allow) {
+      if (resourceTests(condition).length > 0 || !conditionHolds(condition, context, 'allow')) continue;
+      for (const pattern of resources) {
+        const { ranges, covers } = pattern.rangesIn(vault);
+        if (covers) allowed.push(...ranges);
+      }
+    }
+    for (const { resources, condition } of deny) {
+      if (!conditionHolds(requestTests(condition), context, 'deny')) continue;
+      for (const pattern of resources) denied.push(...pattern.rangesIn(vault).ranges);
+    }
+  }
+  return difference(allowed, denied);
 }
 
 function rangesWhere(

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Compile } from 'typebox/compile';
-import { type CeilingInput, compileCeiling, IpAllowlist, Scope, withinCeiling } from './ceiling.ts';
+import { type CeilingInput, compileCeiling, IpAllowlist, Scope, tellsSecretsApart, withinCeiling } from './ceiling.ts';
+import { isInSome } from './path-ranges.ts';
+import { pathScope } from './path-scope.ts';
 import { PolicyError } from './policy.ts';
 
 type Row = [name: string, input: CeilingInput, action: string, resource: string, expected: 'ok' | 'scope' | 'ip'];
@@ -96,4 +98,27 @@ test('the wire schemas are strict and bounded', () => {
   }
   assert.ok(allowlist.Check(Array(64).fill('10.0.0.0/8')));
   assert.ok(!allowlist.Check(Array(65).fill('10.0.0.0/8')));
+});
+
+describe('whether the place of a secret alone decides what a ceiling allows', () => {
+  const open = compileCeiling({});
+  const limitedTo = (...paths: string[]) => ({ ...open, places: pathScope(new Set(['app']), paths, '/paths') });
+
+  test('without places or an environment, and where all patterns cover whole ranges', () => {
+    assert.equal(tellsSecretsApart([open], 'app'), false);
+    assert.equal(tellsSecretsApart([limitedTo('*')], 'app'), false);
+    assert.equal(tellsSecretsApart([limitedTo('db/*', 'web/key')], 'app'), false);
+  });
+
+  test('not with an environment, or a pattern that matches only a part of its range', () => {
+    assert.equal(tellsSecretsApart([open, { ...open, environment: 'production' }], 'app'), true);
+    assert.equal(tellsSecretsApart([limitedTo('db/*', 'a*/key')], 'app'), true);
+  });
+
+  test('patterns that cover their ranges match everything there and nothing elsewhere', () => {
+    const places = pathScope(new Set(['app']), ['db/*', 'web/key'], '/paths');
+    const { ranges } = places.rangesIn('app');
+    for (const path of ['db/a', 'db/a/b', 'db', 'dba', 'web/key', 'web/keys', 'web/key/x'])
+      assert.equal(places.matches(`vault/app/${path}`), isInSome(ranges, path), path);
+  });
 });

@@ -100,6 +100,13 @@ export function placesInVault(ceilings: readonly Ceiling[], vault: string): Path
   return ranges;
 }
 
+/** Whether some ceiling allows a secret and refuses another in the same place, so that the place alone does not decide. */
+export function tellsSecretsApart(ceilings: readonly Ceiling[], vault: string): boolean {
+  return ceilings.some(
+    ({ places, environment }) => environment !== null || (places !== null && !places.rangesIn(vault).covers),
+  );
+}
+
 /** Whether the ceilings allow the action on any vault at all. */
 export function mayAsk(ceilings: readonly Ceiling[], action: string, ip: string): 'ok' | 'scope' | 'ip' {
   for (const { cidrs } of ceilings) if (cidrs !== null && addressIsIn(cidrs, ip) !== true) return 'ip';

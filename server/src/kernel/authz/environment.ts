@@ -7,13 +7,18 @@ import { oneOf } from '../wire/wire.ts';
 export const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
-const ALIASES: Record<string, EnvironmentName> = {
+const ALIASES: Readonly<Record<string, EnvironmentName>> = {
   dev: 'development',
   hml: 'homologation',
   stg: 'staging',
   prd: 'production',
   prod: 'production',
 };
+
+const BY_TEXT: ReadonlyMap<string, EnvironmentName> = new Map([
+  ...ENVIRONMENTS.map((name) => [name, name] as const),
+  ...Object.entries(ALIASES),
+]);
 
 export const EnvironmentNameSchema = named(
   'Stage',
@@ -33,8 +38,7 @@ export const environmentText = Type.String({
 });
 
 export function canonicalEnvironment(text: string): EnvironmentName {
-  const lower = text.toLowerCase();
-  const name = ALIASES[lower] ?? ENVIRONMENTS.find((known) => known === lower);
+  const name = BY_TEXT.get(text) ?? BY_TEXT.get(text.toLowerCase());
   if (name === undefined) throw new Error('not an environment: the schema should have refused it');
   return name;
 }

@@ -53,11 +53,25 @@ export function resourcePatternCost(text: string): number {
  * Whether a decision on this resource would take too long. What a policy may cost is checked when it is written, so this concerns policies of earlier
  * releases and principals in very many groups. Such a decision is a refusal. Those on short resources are made, so that policies can be shortened.
  */
-export function isTooCostly(policies: readonly { readonly cost: number }[], resource: string): boolean {
-  let cost = 0;
-  for (const policy of policies) cost += policy.cost;
+export function isTooCostly(policies: readonly Costly[], resource: string): boolean {
+  const cost = costOf(policies);
   // No resource has more segments than half of its characters, so that those of most principals need not be counted.
   if ((cost * resource.length) / 2 <= MAX_PRINCIPAL_COST) return false;
   const share = Math.max(resource.length / LONGEST_CHARS, resource.split('/').length / MOST_SEGMENTS);
   return cost * share > MAX_PRINCIPAL_COST;
+}
+
+/** Whether a decision on some resource would be too costly, such as one on the longest. */
+export function mayBeTooCostly(policies: readonly Costly[]): boolean {
+  return costOf(policies) > MAX_PRINCIPAL_COST;
+}
+
+interface Costly {
+  readonly cost: number;
+}
+
+function costOf(policies: readonly Costly[]): number {
+  let cost = 0;
+  for (const policy of policies) cost += policy.cost;
+  return cost;
 }

@@ -6,6 +6,7 @@ import {
   difference,
   exactly,
   intersection,
+  isInSome,
   justAfter,
   type PathRange,
   startingWith,
@@ -20,6 +21,10 @@ const has = (list: readonly PathRange[], at: string) => list.some(({ from, to })
 function isTidy(list: readonly PathRange[]): boolean {
   return list.every(({ from, to }, i) => from < to && (i === 0 || from > (list[i - 1] as PathRange).to));
 }
+
+test('a path is found in sorted ranges as it is by looking at each of them', () => {
+  fc.assert(fc.property(ranges, path, (a, at) => assert.equal(isInSome(union(a), at), has(a, at))));
+});
 
 test('union, intersection and difference mean what they say, for every path', () => {
   fc.assert(

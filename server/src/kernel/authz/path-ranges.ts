@@ -32,6 +32,19 @@ export function isIn({ from, to }: PathRange, path: string): boolean {
   return path >= from && path < to;
 }
 
+/** Whether the path is in one of these ranges, which are sorted and disjoint. */
+export function isInSome(ranges: readonly PathRange[], path: string): boolean {
+  let first = 0;
+  for (let end = ranges.length; first < end; ) {
+    const middle = (first + end) >>> 1;
+    const range = ranges[middle] as PathRange;
+    if (path < range.from) end = middle;
+    else if (path >= range.to) first = middle + 1;
+    else return true;
+  }
+  return false;
+}
+
 /** The single path of a range, if it contains only one. */
 export function onlyPath({ from, to }: PathRange): string | null {
   return to === justAfter(from) ? from : null;

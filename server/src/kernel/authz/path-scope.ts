@@ -28,7 +28,8 @@ export function pathScope(vaults: ReadonlySet<string>, paths: readonly string[],
     rangesIn: (vault) => {
       if (!vaults.has(vault)) return { ranges: [], covers: true };
       if (isAll) return { ranges: [ALL_PATHS], covers: true };
-      return { ranges: union(patterns.flatMap((pattern) => pattern.rangesIn(vault).ranges)), covers: false };
+      const reaches = patterns.map((pattern) => pattern.rangesIn(vault));
+      return { ranges: union(reaches.flatMap(({ ranges }) => ranges)), covers: reaches.every(({ covers }) => covers) };
     },
   };
 }

@@ -1,13 +1,19 @@
 import type { Authenticated, View } from '../auth/authentication.ts';
 import type { ResourceAttributes, RoutedCall } from '../auth/call.ts';
 import type { Principal } from '../auth/principal.ts';
-import { allowedRangesInVault, certainRanges, demandsInVault, vaultsByName } from '../authz/allowed-ranges.ts';
+import {
+  allowedRangesInVault,
+  certainRanges,
+  demandsInVault,
+  rangesOfEverySecret,
+  vaultsByName,
+} from '../authz/allowed-ranges.ts';
 import { type Authorization, authorize, isAuthorized } from '../authz/authorize.ts';
-import { mayAsk, placesInVault, withinCeiling } from '../authz/ceiling.ts';
+import { mayAsk, placesInVault, tellsSecretsApart, withinCeiling } from '../authz/ceiling.ts';
 import type { AccessContext, Demand } from '../authz/condition.ts';
 import { couldShow } from '../authz/disclosure.ts';
 import { couldEverAllow } from '../authz/evaluate.ts';
-import { ALL_PATHS, intersection, type PathRange } from '../authz/path-ranges.ts';
+import { ALL_PATHS, intersection, isInSome, type PathRange } from '../authz/path-ranges.ts';
 import { vaultResource } from '../authz/pattern.ts';
 import { CofferError } from '../base/errors.ts';
 import { inSlices, nextIteration } from '../fairness/time-slice.ts';
@@ -222,6 +228,24 @@ export class Access implements Acceptance {
   /** Whether the caller is certainly allowed somewhere in the vault with these attributes, whatever the vault contains. */
   isReachCertain(vault: string, attributes: ResourceAttributes): boolean {
     return this.#rangesIn(certainRanges, this.#request.declaration.permission, vault, attributes).length > 0;
+  }
+
+  /**
+   * For lists of many secrets of a vault: tells whether the path alone shows that the caller is allowed. For any other path, `may` decides. The
+   * caller may change while the function is used.
+   */
+  allowedByPath(action: string, vault: string): (path: string) => boolean {
+    let principal: Principal | undefined;
+    let ranges: readonly PathRange[] = [];
+    return (path) => {
+      if (this.#caller.principal !== principal) {
+        principal = this.#caller.principal;
+        ranges = tellsSecretsApart(principal.ceilings, vault)
+          ? []
+          : this.#rangesIn(rangesOfEverySecret, action, vault, {});
+      }
+      return isInSome(ranges, path);
+    };
   }
 
   /** Requirements on a secret in the vault, at least one of which it must meet for the caller to be allowed. */

@@ -358,10 +358,21 @@ function numberIn(file: string): number {
 /** Reads a page of the file, so that a lost or damaged file is detected. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
 
-/** Whether a statement returns rows is determined once: doing so takes longer than most statements. */
+/** A statement, with what is determined once, because it takes longer than most statements. */
 interface Prepared {
   statement: StatementSync;
   hasRows: boolean;
+  /** Makes a row of the array that SQLite returns; null if the statement returns rows as objects. */
+  rowOf: ((values: unknown[]) => unknown) | null;
+}
+
+/**
+ * The function that makes rows with these columns. SQLite returns arrays faster than objects, and a function made for the columns fills in all of
+ * them at once. The names are those of our own columns, and written as JSON.
+ */
+function rowMaker(columns: readonly string[]): (values: unknown[]) => unknown {
+  const fields = columns.map((column, at) => `${JSON.stringify(column)}: values[${at}]`);
+  return new Function('values', `return { ${fields.join(', ')} };`) as (values: unknown[]) => unknown;
 }
 
 /** A connection with its prepared statements, of which the oldest is evicted first. */
@@ -381,7 +392,11 @@ export class Connection {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
       const statement = this.database.prepare(sql);
-      prepared = { statement, hasRows: statement.columns().length > 0 };
+      const columns = statement.columns().map(({ name }) => name);
+      // SQLite prepares a statement again after a change of the schema, and `*` has other columns then.
+      const isFixed = columns.length > 0 && !sql.includes('*');
+      if (isFixed) statement.setReturnArrays(true);
+      prepared = { statement, hasRows: columns.length > 0, rowOf: isFixed ? rowMaker(columns) : null };
       if (this.#prepared.size >= STATEMENT_CACHE_SIZE) {
         const oldest = this.#prepared.keys().next().value;
         if (oldest !== undefined) this.#prepared.delete(oldest);
@@ -397,7 +412,9 @@ export class Connection {
   }
 
   all(sql: string, parameters: readonly unknown[]): unknown[] {
-    return this.prepare(sql).all(...(parameters as SQLInputValue[]));
+    const { statement, rowOf } = this.#prepare(sql);
+    const rows: unknown[] = statement.all(...(parameters as SQLInputValue[]));
+    return rowOf === null ? rows : rows.map((values) => rowOf(values as unknown[]));
   }
 
   run(sql: string, parameters: readonly unknown[]): number {

@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { PathRange } from '../../../kernel/authz/path-ranges.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
+import { PreparedQuery } from '../../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../../kernel/storage/tables.ts';
 import { type ListedRow, type SecretTagRow, SUMMARY } from '../storage/tables.ts';
 
@@ -12,6 +13,24 @@ export interface ListFilter {
   environments?: readonly string[] | undefined;
 }
 
+const LISTED = [...SUMMARY, sql<number>`length(sealed)`.as('sealed_bytes')] as const;
+
+type Unfiltered = { tenantId: string; vaultId: string; from: string; to: string; limit: number };
+
+/** The most frequent list: everything in a range of paths. */
+const UNFILTERED = new PreparedQuery<Unfiltered, ListedRow>((db, parameter) =>
+  db
+    .selectFrom('secrets')
+    .select(LISTED)
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('vault_id', '=', parameter('vaultId'))
+    .where('deleted_no', '=', 0)
+    .where('path', '>=', parameter('from'))
+    .where('path', '<', parameter('to'))
+    .orderBy('path')
+    .limit(parameter('limit')),
+);
+
 /** Summaries in a range of paths, ordered by path. With tags, the first one selects the index range. */
 export function summariesIn(
   db: Reader,
@@ -19,10 +38,11 @@ export function summariesIn(
   { range, filter, limit }: { range: PathRange; filter: ListFilter; limit: number },
 ): Promise<ListedRow[]> {
   const [first, ...others] = filter.tags ?? [];
+  if (isUnfiltered(filter)) return UNFILTERED.run(db, { tenantId, vaultId, from: range.from, to: range.to, limit });
   if (first === undefined) {
     let query = db
       .selectFrom('secrets')
-      .select([...SUMMARY, sql<number>`length(sealed)`.as('sealed_bytes')])
+      .select(LISTED)
       .where('tenant_id', '=', tenantId)
       .where('vault_id', '=', vaultId)
       .where('deleted_no', '=', 0);
@@ -51,6 +71,10 @@ export function summariesIn(
   if (filter.environments !== undefined) query = query.where('s.environment', 'in', filter.environments);
   if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('s'));
   return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
+}
+
+function isUnfiltered({ type, tags = [], environments, isRotationFailed }: ListFilter): boolean {
+  return type === undefined && tags.length === 0 && environments === undefined && isRotationFailed !== true;
 }
 
 /** Rotation ids sort by time. */

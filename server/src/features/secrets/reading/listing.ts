@@ -16,7 +16,7 @@ import {
 } from '../../vaults/index.ts';
 import { attributesOf, NO_VAULT, type SecretLocation, secretResource } from '../authorization.ts';
 import type * as contract from '../contract.ts';
-import { type ListedSecret, type RiskFactor, VERSION_MAX } from '../contract.ts';
+import { type ListedSecret, VERSION_MAX } from '../contract.ts';
 import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
 import type { SecretParts } from '../links.ts';
 import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
@@ -55,11 +55,26 @@ function isAllowed(
   return actions.every((action) => ctx.access.may(action, resource, attributes));
 }
 
+/** The same for many secrets of a vault: most callers are allowed on a path whatever is stored there, which is found once for all of them. */
+function isAllowedIn(ctx: Context, vault: string, actions: Actions) {
+  const checks = actions.map((action) => ({ action, isByPath: ctx.access.allowedByPath(action, vault) }));
+  return (row: Pick<SecretRow, 'path' | 'environment' | 'tags'>) =>
+    checks.every(
+      ({ action, isByPath }) =>
+        isByPath(row.path) || ctx.access.may(action, secretResource(vault, row.path), attributesOf(row)),
+    );
+}
+
 /** A caller sees the description, owner and tags of a secret if they may read the secret or its metadata. */
 function isDescribable(ctx: Context, vault: string, row: Pick<SecretRow, 'path' | 'environment' | 'tags'>): boolean {
   return DESCRIBING.some((action) => isAllowed(ctx, vault, row, [action]));
 }
 const DESCRIBING = ['secrets:read', 'secrets:read_metadata'];
+
+function isDescribableIn(ctx: Context, vault: string) {
+  const checks = DESCRIBING.map((action) => isAllowedIn(ctx, vault, [action]));
+  return (row: Pick<SecretRow, 'path' | 'environment' | 'tags'>) => checks.some((isAllowed) => isAllowed(row));
+}
 
 /** A vault, and the path ranges in it in which the caller may find secrets. */
 interface Within {
@@ -84,7 +99,7 @@ async function vaultWithRanges(ctx: Context, name: string, actions: Actions): Pr
         tags: tag === undefined ? [] : [tag],
         environments,
       });
-      if (await isAnyShown(ctx, secrets, (secret) => isAllowed(ctx, name, secret, actions))) return true;
+      if (await isAnyShown(ctx, secrets, isAllowedIn(ctx, name, actions))) return true;
     }
     return false;
   };
@@ -160,6 +175,7 @@ export const visibleSecrets = {
   LISTED,
   rangesIn: allowedRangesIn,
   isAllowed,
+  isAllowedIn,
   isDescribable,
   vault: vaultWithRanges,
   prefixRange,
@@ -175,7 +191,8 @@ export async function list(
   query: Query<typeof contract.listSecrets>,
 ) {
   const { vault, ranges } = await vaultWithRanges(ctx, vaultName, LISTED);
-  const isListed = listedFor(ctx, vaultName, query);
+  const isDescribed = isDescribableIn(ctx, vaultName);
+  const isListed = listedFor(ctx, vaultName, query, isDescribed);
   const request = { cursor: query.cursor, limit: query.limit ?? LIST_LIMIT_DEFAULT };
   if (query.deleted === true) {
     if (query.rotation !== undefined)
@@ -184,7 +201,7 @@ export async function list(
     const isShown = (row: DeletedSummaryRow) => isIn(range, row.path) && isMeant(row, query) && isListed(row);
     const page = await scannedPage(ctx, deletedSecretsIn(ctx, vault), { ...request, isShown });
     const shown = (row: DeletedSummaryRow) => ({
-      ...listedSecret(ctx, vaultName, row, undefined),
+      ...listedSecret(row, isDescribed(row), null),
       deleted_at: timestamp(row.deleted_at),
     });
     return { secrets: await mapInSlices(ctx.tenantId, page.rows, shown), next_cursor: page.next_cursor };
@@ -198,14 +215,24 @@ export async function list(
   });
   const ids = page.rows.map(({ secret_id }) => secret_id);
   const risks = await riskFactorsOf(ctx.database.read, ctx.tenantId, ids);
-  const shown = (row: SummaryRow) => listedSecret(ctx, vaultName, row, risks.get(row.secret_id));
+  const mayRead = isAllowedIn(ctx, vaultName, ['secrets:read']);
+  const shown = (row: SummaryRow) => {
+    const factors = risks.get(row.secret_id);
+    return listedSecret(row, isDescribed(row), factors === undefined ? null : shownRisk(factors, mayRead(row)));
+  };
   return { secrets: await mapInSlices(ctx.tenantId, page.rows, shown), next_cursor: page.next_cursor };
 }
 
 /** A filter by tags or by failed rotation finds a secret only for a caller who may see the tags or the rotation of that secret. */
-function listedFor(ctx: Context, vault: string, { tags = [], rotation }: Query<typeof contract.listSecrets>) {
+function listedFor(
+  ctx: Context,
+  vault: string,
+  { tags = [], rotation }: Query<typeof contract.listSecrets>,
+  isDescribed: (row: SummaryRow) => boolean,
+) {
   const isPlain = tags.length === 0 && rotation === undefined;
-  return (row: SummaryRow) => isAllowed(ctx, vault, row, LISTED) && (isPlain || isDescribable(ctx, vault, row));
+  const isListed = isAllowedIn(ctx, vault, LISTED);
+  return (row: SummaryRow) => isListed(row) && (isPlain || isDescribed(row));
 }
 
 function isMeant(row: SummaryRow, { type, tags = [] }: Query<typeof contract.listSecrets>): boolean {
@@ -213,26 +240,26 @@ function isMeant(row: SummaryRow, { type, tags = [] }: Query<typeof contract.lis
   return (type === undefined || row.type === type) && tags.every((tag) => own.includes(tag));
 }
 
-function listedSecret(
-  ctx: Context,
-  vault: string,
-  row: SummaryRow,
-  factors: readonly RiskFactor[] | undefined,
-): ListedSecret {
-  const isDescribed = isDescribable(ctx, vault, row);
-  const summary = { ...summaryOf(row), ...NO_RISK, rotation: isDescribed ? rotationOf(row) : null };
-  if (!isDescribed) return { ...summary, metadata: null };
-  if (factors === undefined) return summary;
-  return { ...summary, ...shownRisk(factors, isAllowed(ctx, vault, row, ['secrets:read'])) };
+function listedSecret(row: SummaryRow, isDescribed: boolean, risk: ReturnType<typeof shownRisk> | null): ListedSecret {
+  const secret: ListedSecret = { ...summaryOf(row), risk_score: null, risk_factors: null, rotation: null };
+  if (!isDescribed) {
+    secret.metadata = null;
+    return secret;
+  }
+  secret.rotation = rotationOf(row);
+  if (risk !== null) {
+    secret.risk_score = risk.risk_score;
+    secret.risk_factors = risk.risk_factors;
+  }
+  return secret;
 }
-const NO_RISK = { risk_score: null, risk_factors: null };
 
 /** For the response that describes one vault. */
 export async function secretIds(ctx: Context, vault: VaultRow) {
   const ids = { standard: [] as string[], fortress: [] as string[] };
   let isTruncated = false;
   const ranges = allowedRangesIn(ctx, vault.name, LISTED);
-  const isShown = (row: SummaryRow) => isAllowed(ctx, vault.name, row, LISTED);
+  const isShown = isAllowedIn(ctx, vault.name, LISTED);
   let cursor: string | undefined;
   for (let pages = 0; pages < PAGES_FOR_IDS_MAX && !isTruncated; pages++) {
     const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: SECRET_IDS_MAX, isShown });
