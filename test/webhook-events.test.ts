@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/base/clock.ts';
+import { tick } from './support/background-work.ts';
 import { addConnection } from './support/machines.ts';
 import { addColleague, addTenant, approve, ok, type Tenant, uniqueName } from './support/people.ts';
 import { freePort } from './support/postgres.ts';
@@ -101,7 +101,7 @@ onBothDatabases('events', (database) => {
       expires_at: validToDate.toISOString(),
     });
     for (let day = 0; day < 3; day++) await runDaily();
-    await sleep(1500);
+    await tick(service, 'webhook deliveries');
     assert.equal(sent('certificate.expiring').length, 1);
   });
 
@@ -122,29 +122,26 @@ onBothDatabases('events', (database) => {
     const name = uniqueName('siem');
     const body = { name, type: 'https_json', endpoint: siem.url };
     const exporter = await ok(call('POST', '/v1/audit/exporters', body), 201);
-    const failTimes = async (count: number) => {
+    const sendTimes = (count: number) => {
       const goal = siem.requests.length + count;
-      while (siem.requests.length < goal) {
+      return until('the exporter does not send', async () => {
         service.clock.advance(6 * MINUTE_MS);
-        await sleep(200);
-      }
+        await tick(service, 'exporters');
+        return siem.requests.length >= goal;
+      });
     };
-    const told = await nextOf('exporter.failing', () => failTimes(5));
+    const told = await nextOf('exporter.failing', () => sendTimes(5));
     const error = 'the receiver responded with status 503';
     assert.deepEqual(told.exporter, { id: exporter.id, name, type: 'https_json', error });
-    await failTimes(5);
-    await sleep(1500);
+    await sendTimes(5);
+    await tick(service, 'webhook deliveries');
     assert.equal(sent('exporter.failing').length, 1);
     siem.respond = () => ({ status: 200 });
-    const success = siem.requests.length + 1;
-    while (siem.requests.length < success) {
-      service.clock.advance(6 * MINUTE_MS);
-      await sleep(200);
-    }
+    await sendTimes(1);
     siem.respond = () => ({ status: 503 });
     await nextOf('exporter.failing', async () => {
       await ok(call('GET', '/v1/groups'));
-      await failTimes(5);
+      await sendTimes(5);
     });
     await ok(call('DELETE', `/v1/audit/exporters/${exporter.id}`));
   });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { emit } from '../server/src/features/webhooks/index.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/base/clock.ts';
+import { tick } from './support/background-work.ts';
 import { addTenant, ok, refused, type Tenant } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver, withoutWaitingFor } from './support/siem-receivers.ts';
-import { auditOf } from './support/vaults.ts';
+import { auditOf, runPurges } from './support/vaults.ts';
 import { ANOMALY, DRIFT, WEBHOOKS, webhookCalls } from './support/webhooks.ts';
 
 onBothDatabases('webhooks', (database) => {
@@ -221,7 +221,7 @@ onBothDatabases('webhooks', (database) => {
         .where('webhook_id', '=', made.id)
         .execute();
     });
-    await sleep(2500);
+    await tick(service, 'webhook deliveries');
     assert.equal(receiver.requests.length, 0, 'it belongs to the other node');
     service.clock.advance(MINUTE_MS);
     await calls.untilEnded(made);
@@ -315,7 +315,7 @@ onBothDatabases('webhooks', (database) => {
     await calls.change(made, { enabled: false });
     await calls.happen({ ...DRIFT, object: { name: 'while disabled' } });
     service.clock.advance(10 * SECOND_MS);
-    await sleep(1500);
+    await tick(service, 'webhook deliveries');
     assert.equal(receiver.requests.length, 1);
     receiver.respond = () => ({ status: 200 });
     await calls.change(made, { enabled: true });
@@ -336,7 +336,7 @@ onBothDatabases('webhooks', (database) => {
     resolve({ status: 500 });
     await refused(service.call('GET', calls.urlOf(made, '/deliveries'), calls.as(tenant)), 404, 'NOT_FOUND');
     const { read } = service.app.kernel.database;
-    await sleep(500);
+    await tick(service, 'webhook deliveries');
     const left = read.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', made.id);
     assert.deepEqual(await left.execute(), []);
   });
@@ -362,11 +362,8 @@ onBothDatabases('webhooks', (database) => {
     await calls.happen();
     await calls.untilEnded(made);
     service.clock.advance(31 * DAY_MS);
-    await calls.until('it is still there', async () => {
-      service.clock.advance(HOUR_MS);
-      await sleep(200);
-      return (await calls.deliveriesOf(made)).length === 0;
-    });
+    await runPurges(service);
+    assert.deepEqual(await calls.deliveriesOf(made), []);
     await calls.remove(made);
   });
 });

@@ -9,6 +9,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../kernel/base/clock.ts';
 import { setPasswordSlots } from '../kernel/crypto/passwords.ts';
 import { HttpServer } from '../kernel/http/server.ts';
 import { CurrentIdentity, IdentityFiles } from '../kernel/http/tls-identity.ts';
+import type { BackgroundWorker } from '../kernel/jobs/due-work.ts';
 import { type Job, JobRunner } from '../kernel/jobs/job-runner.ts';
 import { deleteRateWindows, RateSharing, WINDOWS_STORED_MS } from '../kernel/limits/rate-sharing.ts';
 import { DELETED_AFTER_MS } from '../kernel/nodes/node-list.ts';
@@ -40,6 +41,8 @@ export interface App {
   tokenFile: string;
   schemaVersion: number;
   jobs: JobRunner;
+  /** The background work of the features. */
+  workers: readonly BackgroundWorker[];
   /** Uses a TLS certificate that was replaced since the last look. */
   lookForCertificate(): Promise<void>;
   /** Requests are accepted for another `drainMs`, while the service says that it is no longer ready. */
@@ -102,6 +105,8 @@ export async function startApp(
     await kernel.nodes.start();
     const background = startBackground(kernel, jobs);
     for (const feature of features) feature.started?.();
+    const workers = features.flatMap((feature) => feature.workers ?? []);
+    for (const worker of workers) worker.start();
     const close = async (drainMs = 0) => {
       kernel.shutdown.abort();
       await sleep(drainMs);
@@ -109,7 +114,7 @@ export async function startApp(
       await identity?.close();
       await background.stop();
       await kernel.nodes.stop();
-      await Promise.all(features.map((feature) => feature.settled?.()));
+      await Promise.all([...workers.map((worker) => worker.stop()), ...features.map((feature) => feature.settled?.())]);
       await storage.close();
     };
     const lookForCertificate = async () => identity?.look();
@@ -125,6 +130,7 @@ export async function startApp(
       tokenFile,
       schemaVersion,
       jobs,
+      workers,
       lookForCertificate,
       close,
     };

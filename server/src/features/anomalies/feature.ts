@@ -110,8 +110,7 @@ export const anomaliesFeature = feature({
           },
         },
       ],
-      started: () => worker.start(),
-      settled: () => worker.stop(),
+      workers: [worker],
     };
   },
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { anomaliesOf, scanned } from '../../../../test/support/anomalies.ts';
+import { tick } from '../../../../test/support/background-work.ts';
 import { addTenant, ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { startService } from '../../../../test/support/service.ts';
@@ -46,7 +46,7 @@ test('a node whose clock differs from the database’s scans nothing', async () 
     const { database } = node.app.kernel;
     node.clock.set({ node: 400 * DAY_MS });
     await database.transaction((tx) => requestScan(tx, tenant.id, 1));
-    await sleep(3000);
+    await tick(node, 'anomaly scans');
     const row = await findScan(database.read, tenant.id);
     assert.deepEqual([Number(row?.scan_no), row?.lease_owner], [0, null]);
   } finally {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { anomaliesOf, scanned } from '../../../../test/support/anomalies.ts';
+import { tick } from '../../../../test/support/background-work.ts';
 import { addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
 import { countingOf } from '../../../../test/support/rollups.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
@@ -73,7 +73,7 @@ onBothDatabases('scans for anomalies', (database) => {
     await until('the scan does not happen', async () => (await rowOf(tenant)).last_scanned_at !== null);
     const first = await rowOf(tenant);
     service.clock.advance(11 * HOUR_MS);
-    await sleep(2500);
+    await tick(service, 'anomaly scans');
     assert.equal(Number((await rowOf(tenant)).scan_no), Number(first.scan_no));
     service.clock.advance(2 * HOUR_MS);
     await until(
@@ -88,7 +88,7 @@ onBothDatabases('scans for anomalies', (database) => {
     const before = await rowOf(tenant);
     await setStatus(tenant, 'suspended');
     service.clock.advance(2 * DAY_MS);
-    await sleep(2500);
+    await tick(service, 'anomaly scans');
     assert.equal(Number((await rowOf(tenant)).scan_no), Number(before.scan_no));
   });
 

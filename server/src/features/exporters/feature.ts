@@ -65,8 +65,7 @@ export const exportersFeature = feature({
         replayExporter: (ctx, { params, body }) => exporters.replay(ctx, params.exporter_id, body),
       },
       provides: [exportedSeq.by(store.exportedSeq)],
-      started: () => runner.start(),
-      settled: () => runner.stop(),
+      workers: [runner],
     };
   },
 });

@@ -6,13 +6,7 @@ export const mailFeature = feature({
   name: 'mail',
   uses: ['activity', 'clock', 'config', 'database', 'keyring', 'log', 'metrics', 'plans', 'regionGate'],
   build(parts) {
-    let worker: ReturnType<typeof mailWorker> = null;
-    return {
-      started: () => {
-        worker = mailWorker(parts);
-        worker?.start();
-      },
-      settled: async () => worker?.stop(),
-    };
+    const worker = mailWorker(parts);
+    return { workers: worker === null ? [] : [worker] };
   },
 });

@@ -61,8 +61,7 @@ export const riskFeature = feature({
           },
         },
       ],
-      started: () => worker.start(),
-      settled: () => worker.stop(),
+      workers: [worker],
     };
   },
 });

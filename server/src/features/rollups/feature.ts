@@ -47,8 +47,7 @@ export const rollupsFeature = feature({
       ],
       provides: [countedSeq.by(counts.countedSeq), lastSeenOf.by(activity.lastSeenOf)],
       removals: [userRemoved.by(activity.deleteActivity)],
-      started: () => worker.start(),
-      settled: () => worker.stop(),
+      workers: [worker],
     };
   },
 });

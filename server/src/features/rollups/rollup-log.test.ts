@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { purgeAudit } from '../../../../test/support/audit-retention.ts';
+import { tick } from '../../../../test/support/background-work.ts';
 import { addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { catchUp } from '../../../../test/support/rollups.ts';
@@ -233,7 +233,7 @@ onBothDatabases('rollups of a log', (kind) => {
           await Promise.all(nodes);
         }
         await until('the rollup does not happen', async () => (await readsOf('vault/two/key')) === 4000);
-        await sleep(1500);
+        for (const node of [service, other]) await tick(node, 'audit logs to count');
         assert.equal(await readsOf('vault/two/key'), 4000);
       } finally {
         await other.close();

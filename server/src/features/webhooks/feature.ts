@@ -40,8 +40,7 @@ export const webhooksFeature = feature({
           },
         },
       ],
-      started: () => worker.start(),
-      settled: () => worker.stop(),
+      workers: [worker],
     };
   },
 });

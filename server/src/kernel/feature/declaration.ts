@@ -1,6 +1,7 @@
 import type { CredentialScheme } from '../auth/authentication.ts';
 import type { ApprovalHooks, ApprovalKind } from '../endpoint/approval.ts';
 import type { AnyAuthenticatedTable } from '../integrity/authenticated-table.ts';
+import type { BackgroundWorker } from '../jobs/due-work.ts';
 import type { Job } from '../jobs/job-runner.ts';
 import type { Handlers } from '../request/binding.ts';
 import type { Kernel } from '../request/kernel.ts';
@@ -47,6 +48,8 @@ export type Parts<N extends Needs, R extends Removes, U extends keyof Kernel> = 
 export interface Built<Contract extends object = object> {
   readonly handlers?: Handlers<Contract>;
   readonly jobs?: readonly Job[];
+  /** Started once the service listens, and stopped before the database is closed. */
+  readonly workers?: readonly BackgroundWorker[];
   readonly provides?: readonly Provided[];
   readonly shares?: readonly SharedInstance[];
   /** What it deletes when another feature removes something for good. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { until } from '../../../../test/support/until.ts';
 import { Activity } from '../base/activity.ts';
+import { nextIteration } from '../fairness/time-slice.ts';
 import { DueWorker } from './due-work.ts';
 
 interface Row {
@@ -17,11 +17,15 @@ test('tenants whose work hangs leave slots to others, however many each of them 
   const waiting: Row[] = Array.from({ length: 400 }, (_, id) => ({ id, tenant_id: `hanging ${id % 8}` }));
   const started: Row[] = [];
   const end = Promise.withResolvers<void>();
+  let looks = 0;
   const worker = new DueWorker<Row>(
     {
       isServed: async () => true,
       name: 'rows',
-      find: async (limit, full) => waiting.filter(({ tenant_id }) => !full.includes(tenant_id)).slice(0, limit),
+      find: async (limit, full) => {
+        looks++;
+        return waiting.filter(({ tenant_id }) => !full.includes(tenant_id)).slice(0, limit);
+      },
       groups: ({ tenant_id }) => [{ name: tenant_id, slots: AT_ONCE / 8, isShare: true }],
       take: async (row) => {
         waiting.splice(waiting.indexOf(row), 1);
@@ -36,7 +40,8 @@ test('tenants whose work hangs leave slots to others, however many each of them 
   );
   worker.start();
   await until('not every tenant has a slot', () => new Set(started.map(({ tenant_id }) => tenant_id)).size === 8);
-  await sleep(1500);
+  const before = looks;
+  await until('the worker does not look again', () => looks > before + 2);
   assert.ok(started.length < AT_ONCE, 'all slots are used');
   assert.ok(waiting.length > 0);
   waiting.push({ id: 400, tenant_id: 'another' });
@@ -79,4 +84,30 @@ test('due rows of tenants of another region keep nobody waiting, and stay as the
   await worker.stop();
   assert.deepEqual(started, ['here', 'here']);
   assert.equal(waiting.length, 300);
+});
+
+test('a tick has done all that was due when it resolves, also what an earlier look had found', async () => {
+  const waiting: Row[] = Array.from({ length: 100 }, (_, id) => ({ id, tenant_id: 'one' }));
+  const done: number[] = [];
+  const worker = new DueWorker<Row>(
+    {
+      isServed: async () => true,
+      name: 'rows',
+      find: async (limit) => waiting.slice(0, limit),
+      take: async (row) => {
+        await nextIteration();
+        const at = waiting.indexOf(row);
+        return at === -1 ? null : (waiting.splice(at, 1)[0] ?? null);
+      },
+      work: async ({ id }) => {
+        await nextIteration();
+        done.push(id);
+      },
+    },
+    { atOnce: AT_ONCE, log: pino({ level: 'silent' }), activity: new Activity() },
+  );
+  worker.start();
+  await worker.tick();
+  assert.equal(done.length, 100);
+  await worker.stop();
 });

@@ -2,7 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Activity, IdleWait } from '../base/activity.ts';
 import { SECOND_MS } from '../base/clock.ts';
+import { Mutex } from '../base/mutex.ts';
 import { fairShare } from '../fairness/fair-share.ts';
+
+/** Background work that a feature does besides its jobs. */
+export interface BackgroundWorker {
+  readonly name: string;
+  start(): void;
+  stop(): Promise<void>;
+  /** Looks now for what is due, and resolves once all of it has ended. Tests use it to see that nothing happened. */
+  tick(): Promise<void>;
+}
 
 /** Rows that wait to be worked on, such as deliveries. Any node may take one; the row itself stores who has it. */
 export interface DueRows<R extends { tenant_id: string }> {
@@ -44,13 +54,15 @@ function padded(names: readonly string[]): readonly string[] {
 }
 
 /** Works on due rows, several at once, so that one that hangs delays no other. */
-export class DueWorker<R extends { tenant_id: string }> {
+export class DueWorker<R extends { tenant_id: string }> implements BackgroundWorker {
   readonly #rows: DueRows<R>;
   readonly #atOnce: number;
   readonly #log: Logger;
   readonly #activity: Activity;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
+  /** One look at a time, so that none misses what another has just found and not yet started. */
+  readonly #looking = new Mutex();
   readonly #used = new Map<string, number>();
   /** Tenants with due rows that are handled in another region, and when that was found. */
   readonly #elsewhere = new Map<string, number>();
@@ -67,6 +79,10 @@ export class DueWorker<R extends { tenant_id: string }> {
     this.#activity = activity;
   }
 
+  get name(): string {
+    return this.#rows.name;
+  }
+
   start(): void {
     this.#loop = this.#poll();
   }
@@ -74,6 +90,11 @@ export class DueWorker<R extends { tenant_id: string }> {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
+    await Promise.all(this.#running);
+  }
+
+  async tick(): Promise<void> {
+    while (await this.#startDue()) await Promise.race(this.#running);
     await Promise.all(this.#running);
   }
 
@@ -100,7 +121,11 @@ export class DueWorker<R extends { tenant_id: string }> {
   }
 
   /** Resolves to whether rows may be left for which there was no slot. */
-  async #startDue(): Promise<boolean> {
+  #startDue(): Promise<boolean> {
+    return this.#looking.run(() => this.#look());
+  }
+
+  async #look(): Promise<boolean> {
     const full = new Set<string>();
     this.#deleteElsewhere();
     for (;;) {
