@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { Connection } from '../../server/src/kernel/storage/sqlite.ts';
+import { Connection } from '../../server/src/kernel/storage/sqlite-connection.ts';
 
 /**
  * What the service asks of its database, statement by statement. A query more for what exists takes time that a caller could measure; on

@@ -99,7 +99,7 @@ onBothDatabases('checkpoints as files', (database) => {
     const written = filesIn(folder);
     const before = written.map((name) => readFileSync(join(folder, name), 'utf8'));
     const third = await start(folder, reused);
-    // Checkpoints are written in their order: once a new one is, the others were looked at.
+    // Checkpoints are written in their order: once a new one is written, the service has passed the others.
     await fileOf(folder, await sign(third));
     await third.close();
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../base/errors.ts';
 import { Mutex } from '../base/mutex.ts';
 import { SERVICE } from '../fairness/fair-queue.ts';
@@ -19,17 +19,17 @@ import {
   translate,
   type Work,
 } from './database.ts';
-import type { Execute, Executed } from './dialect.ts';
+import type { Execute } from './dialect.ts';
 import { LogCopying } from './log-copying.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { RowKeys } from './row-keys.ts';
+import { Connection } from './sqlite-connection.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 import { type Queued, WriteQueue } from './write-queue.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** With more, the first of them would wait too long. */
 const COMMITTED_TOGETHER_MAX = 32;
-const STATEMENT_CACHE_SIZE = 512;
 const CACHE_KIB = 32 * 1024;
 /** Fewer pages than for reading: a large transaction writes what exceeds them into the WAL as it goes on, and its commit only the rest. */
 const WRITER_CACHE_KIB = 8 * 1024;
@@ -357,75 +357,6 @@ function numberIn(file: string): number {
 
 /** Reads a page of the file, so that a lost or damaged file is detected. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
-
-/** A statement, with what is determined once, because it takes longer than most statements. */
-interface Prepared {
-  statement: StatementSync;
-  hasRows: boolean;
-  /** Makes a row of the array that SQLite returns; null if the statement returns rows as objects. */
-  rowOf: ((values: unknown[]) => unknown) | null;
-}
-
-/**
- * The function that makes rows with these columns. SQLite returns arrays faster than objects, and a function made for the columns fills in all of
- * them at once. The names are those of our own columns, and written as JSON.
- */
-function rowMaker(columns: readonly string[]): (values: unknown[]) => unknown {
-  const fields = columns.map((column, at) => `${JSON.stringify(column)}: values[${at}]`);
-  return new Function('values', `return { ${fields.join(', ')} };`) as (values: unknown[]) => unknown;
-}
-
-/** A connection with its prepared statements, of which the oldest is evicted first. */
-export class Connection {
-  readonly database: DatabaseSync;
-  readonly #prepared = new Map<string, Prepared>();
-
-  constructor(database: DatabaseSync) {
-    this.database = database;
-  }
-
-  prepare(sql: string): StatementSync {
-    return this.#prepare(sql).statement;
-  }
-
-  #prepare(sql: string): Prepared {
-    let prepared = this.#prepared.get(sql);
-    if (prepared === undefined) {
-      const statement = this.database.prepare(sql);
-      const columns = statement.columns().map(({ name }) => name);
-      // SQLite prepares a statement again after a change of the schema, and `*` has other columns then.
-      const isFixed = columns.length > 0 && !sql.includes('*');
-      if (isFixed) statement.setReturnArrays(true);
-      prepared = { statement, hasRows: columns.length > 0, rowOf: isFixed ? rowMaker(columns) : null };
-      if (this.#prepared.size >= STATEMENT_CACHE_SIZE) {
-        const oldest = this.#prepared.keys().next().value;
-        if (oldest !== undefined) this.#prepared.delete(oldest);
-      }
-      this.#prepared.set(sql, prepared);
-    }
-    return prepared;
-  }
-
-  execute(sql: string, parameters: readonly unknown[]): Executed {
-    if (this.#prepare(sql).hasRows) return { rows: this.all(sql, parameters), affected: 0 };
-    return { rows: [], affected: this.run(sql, parameters) };
-  }
-
-  all(sql: string, parameters: readonly unknown[]): unknown[] {
-    const { statement, rowOf } = this.#prepare(sql);
-    const rows: unknown[] = statement.all(...(parameters as SQLInputValue[]));
-    return rowOf === null ? rows : rows.map((values) => rowOf(values as unknown[]));
-  }
-
-  run(sql: string, parameters: readonly unknown[]): number {
-    return Number(this.prepare(sql).run(...(parameters as SQLInputValue[])).changes);
-  }
-
-  close(): void {
-    this.#prepared.clear();
-    this.database.close();
-  }
-}
 
 /** Translates driver errors into our own. An error that a transaction may retry is passed on unchanged, so that the transaction recognizes it. */
 function executeOn(connection: Connection, { isRetried }: { isRetried: boolean }): Execute {
