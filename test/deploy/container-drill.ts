@@ -1,11 +1,10 @@
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { commandIn, environmentOf, type Stage } from '../support/container-file.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-/** Of the image of Node. Programs of the machine stand for the others of the image. */
-export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** Of the stages that build. Programs of the machine stand for those of the image of Node, but for Node itself. */
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Why the steps of a container file cannot be carried out here, or null. */
 export function whyNoContainer(): string | null {
@@ -22,6 +21,8 @@ export function whyNoContainer(): string | null {
 
 export interface Drill {
   stages: readonly Stage[];
+  /** What the builder is given as arguments. */
+  buildArguments: Record<string, string>;
   /** What the builder was sent. */
   context: string;
   /** An empty folder for the file systems. */
@@ -36,40 +37,60 @@ export interface Drill {
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** Where the program lies that gives up root's rights, which is of this machine and of no image. */
+const DROPPER = '/run/drill';
+
 /**
- * A script that does what a builder and a container engine do with the container file, in a mount namespace of its own: each stage is an overlay of
- * this machine's root with the pinned Node in it. The last one becomes read-only, and the command runs in it as the user that the file names, without
- * capabilities. The process that runs the script becomes the service.
+ * A script that does what a builder and a container engine do with the container file, in a mount namespace of its own: each stage that builds on an
+ * image is an overlay of this machine's root with the pinned Node in it, and one that builds on nothing is empty. The last one becomes read-only, and
+ * the command runs in it as the user that the file names, without capabilities. The process that runs the script becomes the service.
  */
-export function containerScript({ stages, context, scratch, env, mounts, isVolumeOfGroup }: Drill): string {
+export function containerScript(drill: Drill): string {
+  const { stages, context, scratch } = drill;
   const lines = ['set -eu', `mount -t tmpfs tmpfs ${scratch}`, `cd ${scratch}`];
-  const rootOf = (stage: Stage) => `${scratch}/${stages.indexOf(stage)}`;
-  for (const stage of stages) {
-    const root = rootOf(stage);
-    lines.push(
-      `mkdir -p ${root} ${root}.upper ${root}.work`,
-      `mount -t overlay overlay -o lowerdir=/,upperdir=${root}.upper,workdir=${root}.work ${root}`,
-      `install -D -m 0755 ${process.execPath} ${root}/usr/local/bin/node`,
-      `for each in dev proc sys; do mount --rbind /$each ${root}/$each; done`,
-    );
-    let folder = '/';
-    for (const { name, text } of stage.instructions) {
-      if (name === 'WORKDIR') {
-        folder = text;
-        lines.push(`rm -rf ${root}${folder}`, `mkdir -p ${root}${folder}`);
-      } else if (name === 'RUN') {
-        lines.push(`PATH=${npmFolder()}:${PATH} chroot ${root} /bin/sh -c ${quoted(`cd ${folder} && ${text}`)} >&2`);
-      } else if (name === 'COPY') {
-        lines.push(...copies(text, root, folder));
-      }
+  for (const stage of stages) lines.push(...stageLines(stage, drill));
+  const last = stages.at(-1) as Stage;
+  lines.push(...startLines(last, drill));
+  return lines.map((line) => line.replaceAll(' @CONTEXT@/', ` ${context}/`)).join('\n');
+}
+
+const rootOf = (stage: Stage, { stages, scratch }: Drill) => `${scratch}/${stages.indexOf(stage)}`;
+
+function stageLines(stage: Stage, drill: Drill): string[] {
+  const root = rootOf(stage, drill);
+  const isEmpty = stage.image === 'scratch';
+  const lines = isEmpty
+    ? [`mkdir -p ${root}`, `mount -t tmpfs -o mode=0755 tmpfs ${root}`]
+    : [
+        `mkdir -p ${root} ${root}.upper ${root}.work`,
+        `mount -t overlay overlay -o lowerdir=/,upperdir=${root}.upper,workdir=${root}.work ${root}`,
+        `install -D -m 0755 ${process.execPath} ${root}/usr/local/bin/node`,
+      ];
+  lines.push(`for each in dev proc sys; do mkdir -p ${root}/$each && mount --rbind /$each ${root}/$each; done`);
+  const given = Object.entries(drill.buildArguments).map(([name, value]) => quoted(`${name}=${value}`));
+  const environment = [`PATH=${npmFolder()}:${PATH}`, ...given].join(' ');
+  let folder = '/';
+  for (const { name, text } of stage.instructions) {
+    if (name === 'WORKDIR') {
+      folder = text;
+      // A folder of this machine is none of the image.
+      if (!isEmpty) lines.push(`rm -rf ${root}${folder}`);
+      lines.push(`mkdir -p ${root}${folder}`);
+    } else if (name === 'RUN') {
+      lines.push(`env ${environment} chroot ${root} /bin/sh -c ${quoted(`cd ${folder} && ${text}`)} >&2`);
+    } else if (name === 'COPY') {
+      lines.push(...copies(text, { root, folder, drill }));
     }
   }
-  const last = stages.at(-1) as Stage;
-  const root = rootOf(last);
+  return lines;
+}
+
+function startLines(last: Stage, drill: Drill): string[] {
+  const { scratch, env, mounts, isVolumeOfGroup } = drill;
+  const root = rootOf(last, drill);
   const [uid = '', gid = ''] = last.instructions.find(({ name }) => name === 'USER')?.text.split(':') ?? [];
   const volume = last.instructions.find(({ name }) => name === 'VOLUME')?.text ?? '';
-  // What is of this machine and of no image. Its folders below the scratch folder stay reachable by the mounts.
-  lines.push(`cp -a ${root}${volume} ${scratch}/volume`, `mount --bind ${scratch}/volume ${root}${volume}`);
+  const lines = [`cp -a ${root}${volume} ${scratch}/volume`, `mount --bind ${scratch}/volume ${root}${volume}`];
   if (isVolumeOfGroup)
     lines.push(`chgrp ${gid} ${scratch}/volume`, `chown root ${scratch}/volume`, `chmod 2775 ${scratch}/volume`);
   for (const [path, from] of Object.entries(mounts)) {
@@ -77,17 +98,21 @@ export function containerScript({ stages, context, scratch, env, mounts, isVolum
   }
   lines.push(
     `mount -t tmpfs -o mode=1777,noexec,nosuid,nodev tmpfs ${root}/tmp`,
-    `mount -t tmpfs -o ro tmpfs ${root}${ROOT}`,
+    `mkdir -p ${root}${DROPPER}`,
+    `mount -t tmpfs tmpfs ${root}${DROPPER}`,
+    `cp "$(command -v setpriv)" $(ldd "$(command -v setpriv)" | grep -o '/[^ )]*') ${root}${DROPPER}/`,
+    `mount -o remount,ro ${root}${DROPPER}`,
     `mount -o remount,ro ${root}`,
   );
   const command = last.instructions.find(({ name }) => name === 'CMD');
-  const variables = Object.entries({ PATH, ...environmentOf(last), ...env }).map(([name, value]) =>
+  const variables = Object.entries({ ...environmentOf(last), ...env }).map(([name, value]) =>
     quoted(`${name}=${value}`),
   );
-  const drop = `setpriv --reuid=${uid} --regid=${gid} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all`;
+  const rights = `--reuid=${uid} --regid=${gid} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all`;
+  const drop = `${DROPPER}/ld-linux-x86-64.so.2 --library-path ${DROPPER} ${DROPPER}/setpriv ${rights}`;
   const program = command === undefined ? [] : commandIn(command).map(quoted);
-  lines.push(`exec chroot ${root} ${drop} env -i ${variables.join(' ')} ${program.join(' ')}`);
-  return lines.map((line) => line.replaceAll(' @CONTEXT@/', ` ${context}/`)).join('\n');
+  lines.push(`exec env -i ${variables.join(' ')} "$(command -v chroot)" ${root} ${drop} ${program.join(' ')}`);
+  return lines;
 }
 
 /** npm of this machine, run by the Node that is put in front. */
@@ -97,16 +122,21 @@ function npmFolder(): string {
 }
 
 /** A folder is copied by what is in it, as a builder does. */
-function copies(text: string, root: string, folder: string): string[] {
+function copies(text: string, { root, folder, drill }: { root: string; folder: string; drill: Drill }): string[] {
   const parts = text.split(' ');
-  const isFromStage = parts[0]?.startsWith('--from=') ?? false;
-  const sources = parts.slice(isFromStage ? 1 : 0, -1);
-  const target = `${root}${join(folder, parts.at(-1) ?? '')}`;
-  return sources.flatMap((source) => {
-    // The only other stage is the first.
-    const from = isFromStage ? `${dirname(root)}/0${source}` : `@CONTEXT@/${source}`;
+  const flag = (name: string) => parts.find((part) => part.startsWith(`--${name}=`))?.slice(name.length + 3);
+  const [stageName, owner] = [flag('from'), flag('chown')];
+  const stage = drill.stages.find(({ name }) => name === stageName);
+  const paths = parts.filter((part) => !part.startsWith('--'));
+  const named = paths.at(-1) ?? '';
+  const target = `${root}${resolve(folder, named)}`;
+  return paths.slice(0, -1).flatMap((source) => {
+    const from = stage === undefined ? `@CONTEXT@/${source}` : `${rootOf(stage, drill)}${resolve(source)}`;
+    const file = `mkdir -p ${named.endsWith('/') ? target : dirname(target)} && cp -a ${from} ${target}`;
+    const own = `(cd ${from} && find . -mindepth 1 -print0) | (cd ${target} && xargs -0 chown -h ${owner})`;
     return [
-      `if [ -d ${from} ]; then mkdir -p ${target} && cp -a ${from}/. ${target}/; else mkdir -p ${target.endsWith('/') ? target : dirname(target)} && cp -a ${from} ${target}; fi`,
+      `if [ -d ${from} ]; then mkdir -p ${target} && cp -a ${from}/. ${target}/; else ${file}; fi`,
+      ...(owner === undefined ? [] : [own]),
     ];
   });
 }

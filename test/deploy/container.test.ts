@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { commandIn, environmentOf, sendContext, stagesOf } from '../support/container-file.ts';
@@ -9,7 +9,7 @@ import { freePort, newPostgresDatabase } from '../support/postgres.ts';
 import { READY_LINE } from '../support/process.ts';
 import { onBothDatabases } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { containerScript, PATH, runBeside, whyNoContainer, writeScript } from './container-drill.ts';
+import { containerScript, runBeside, whyNoContainer, writeScript } from './container-drill.ts';
 
 /**
  * The steps of the container file, one by one, without a container engine: what it installs, copies and starts, on a read-only root, as its user and
@@ -21,6 +21,24 @@ const stages = stagesOf(join(ROOT, 'deploy/container/Containerfile'));
 const skip = whyNoContainer() ?? false;
 const BUILD_MS = 10 * 60_000;
 const UID = '10001';
+const COMMIT = 'c0ffee'.padEnd(40, '0');
+/** Besides the scripts of the service and the coffer command. */
+const PROGRAMS = ['/usr/bin/cat', '/usr/bin/env', '/usr/local/bin/node'];
+
+/** The folders of the kernel, of the drill, and what is mounted. */
+const FOREIGN = /^\/(dev|proc|sys|run|tmp|var)$/;
+
+function filesIn(root: string, folder = ''): string[] {
+  return readdirSync(`${root}${folder}/`, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return FOREIGN.test(path) ? [] : filesIn(root, path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+function isExecutable(file: string): boolean {
+  return (statSync(file).mode & 0o111) !== 0;
+}
 
 onBothDatabases('the container', (database) => {
   describe('carried out by hand', { skip }, () => {
@@ -53,9 +71,10 @@ onBothDatabases('the container', (database) => {
         postgres['CV_DATABASE_URL_FILE'] = '/run/secrets/database-url';
       }
       const last = stages.at(-1) ?? assert.fail('no stage');
-      env = { PATH, ...environmentOf(last), ...own, ...postgres };
+      env = { ...environmentOf(last), ...own, ...postgres };
       const script = containerScript({
         stages,
+        buildArguments: { NODE_IMAGE: `node@sha256:${'a'.repeat(64)}`, COMMIT },
         context,
         scratch,
         env: { ...own, ...postgres },
@@ -95,24 +114,46 @@ onBothDatabases('the container', (database) => {
       assert.equal(runBeside(pid(), commandIn(check), { ...env, CV_PORT: '1' }).status, 1);
     });
 
+    const rootFolder = () => `/proc/${pid()}/root`;
+    const writing = (file: string, user?: string) =>
+      runBeside(pid(), ['node', '-e', 'fs.writeFileSync(process.argv[1], "")', file], env, user);
+
     test('can write to its volume and to /tmp only', () => {
       for (const folder of ['/app', '/app/server', '/var', '/etc', '/']) {
-        const { stderr, status } = runBeside(pid(), ['touch', `${folder}/x`], env, '0');
+        const { stderr, status } = writing(`${folder}/x`, '0');
         assert.equal(status, 1, folder);
-        assert.match(stderr, /Read-only file system/, folder);
+        assert.match(stderr, /EROFS: read-only file system/, folder);
       }
-      assert.equal(runBeside(pid(), ['touch', '/tmp/x'], env).status, 0);
-      const { stdout } = runBeside(pid(), ['stat', '-c', '%a %u', '/var/lib/coffer/data'], env);
-      // The first digit is the group's inheritance in a volume of Kubernetes.
-      assert.match(stdout, new RegExp(`^2?700 ${UID}\\n$`));
+      assert.equal(writing('/tmp/x').status, 0);
+      const { mode, uid } = statSync(join(rootFolder(), 'var/lib/coffer/data'));
+      assert.equal(mode & 0o777, 0o700);
+      assert.equal(`${uid}`, UID);
     });
 
-    test('has what runs and nothing else', () => {
-      const listed = runBeside(pid(), ['find', '/app', '-name', '*.test.ts', '-not', '-path', '*/node_modules/*'], env);
-      assert.equal(listed.stdout, '');
-      for (const absent of ['node_modules/typescript', 'node_modules/esbuild', 'test', '.git', 'bench']) {
-        assert.notEqual(runBeside(pid(), ['test', '-e', `/app/${absent}`], env).status, 0, absent);
-      }
+    test('has what runs and nothing else: no shell, no npm, no package manager', () => {
+      for (const absent of ['node_modules/typescript', 'node_modules/esbuild', 'test', '.git', 'bench'])
+        assert.ok(!existsSync(join(rootFolder(), 'app', absent)), absent);
+      const files = filesIn(rootFolder());
+      assert.deepEqual(
+        files.filter((file) => /\.test\.ts$/.test(file) && !file.includes('/node_modules/')),
+        [],
+      );
+      const programs = files.filter((file) => isExecutable(rootFolder() + file) && !/\.so(\.|$)|^\/app\//.test(file));
+      assert.deepEqual(programs.toSorted(), PROGRAMS);
+      const { error, status } = runBeside(pid(), ['sh', '-c', 'true'], env);
+      assert.notEqual(status, 0, String(error));
+    });
+
+    test('says which commit it was made from', async () => {
+      const { commit } = (await (await fetch(`${url}/health`)).json()) as { commit: string };
+      assert.equal(commit, COMMIT);
+      const { stdout, stderr } = runBeside(pid(), ['coffer', '--version'], env);
+      assert.ok(stdout.includes(COMMIT), stdout + stderr);
+    });
+
+    test('shows its first token to an operator', () => {
+      const { stdout } = runBeside(pid(), ['cat', '/var/lib/coffer/data/admin.token'], env);
+      assert.match(stdout, /^cv_pat_/);
     });
 
     test('has the coffer command, which writes a backup', () => {

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { commandIn, environmentOf, ignorePatterns, isSent, sentFiles, stagesOf } from '../support/container-file.ts';
+import { newScratch } from '../support/packages.ts';
 
 /** What can be said of the container file without building it. `npm run test:deploy` carries out its steps. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const stages = stagesOf(join(ROOT, 'deploy/container/Containerfile'));
+const CONTAINER_FILE = join(ROOT, 'deploy/container/Containerfile');
+const stages = stagesOf(CONTAINER_FILE);
 const last = stages.at(-1) ?? assert.fail('no stage');
 const patterns = ignorePatterns(join(ROOT, '.dockerignore'));
 const readJson = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
@@ -18,10 +21,53 @@ const only = (name: string) => {
 };
 
 describe('the container file', () => {
-  test('uses the Node that is pinned, in every stage', () => {
-    const { version } = readJson('server/src/start/node-binaries.json');
-    assert.equal(stages.length, 3);
-    for (const { image } of stages) assert.equal(image, `node:${version}-slim`);
+  const { version } = readJson('package.json');
+  const node = readJson('server/src/start/node-binaries.json').version;
+
+  test('builds on the image that the builder names, and the last stage on nothing', () => {
+    assert.deepEqual(
+      stages.map(({ image }) => image),
+      ['$NODE_IMAGE', '$NODE_IMAGE', '$NODE_IMAGE', 'scratch'],
+    );
+    // What can be built by the commands at its head.
+    const text = readFileSync(CONTAINER_FILE, 'utf8');
+    assert.ok(text.includes(`-t coffer:${version} `) && text.includes(`NODE_IMAGE=node:${node}-slim@sha256:`));
+  });
+
+  /** Carries out the first steps, which check what the builder was given. */
+  const checked = (given: Record<string, string>) => {
+    const steps = (stages[0]?.instructions ?? []).filter(({ name }) => name === 'RUN').slice(0, -1);
+    assert.equal(steps.length, 3);
+    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...given };
+    for (const { text } of steps) {
+      const { status, stderr } = spawnSync('/bin/sh', ['-c', text], { env, encoding: 'utf8' });
+      if (status !== 0) return stderr;
+    }
+    return null;
+  };
+  const BY_DIGEST = `node:${node}-slim@sha256:${'a'.repeat(64)}`;
+
+  for (const [what, given, says] of [
+    ['no image', { COMMIT: 'a'.repeat(40) }, /Name the digest of the image/],
+    [
+      'an image by its tag alone',
+      { NODE_IMAGE: `node:${node}-slim`, COMMIT: 'a'.repeat(40) },
+      /--build-arg NODE_IMAGE/,
+    ],
+    ['no commit', { NODE_IMAGE: BY_DIGEST }, /Name the commit: --build-arg COMMIT=/],
+    ['a name of a branch', { NODE_IMAGE: BY_DIGEST, COMMIT: 'main' }, /Name the commit/],
+  ] as [string, Record<string, string>, RegExp][]) {
+    test(`is not built from ${what}, and says what to name`, () => {
+      assert.match(String(checked(given)), says);
+    });
+  }
+
+  test('is built from the Node that is pinned and a commit, and from no other Node', () => {
+    const given = { NODE_IMAGE: BY_DIGEST, COMMIT: 'a'.repeat(40) };
+    assert.equal(checked(given), null);
+    const other = newScratch();
+    writeFileSync(join(other, 'node'), '#!/bin/sh\necho v26.9.0\n', { mode: 0o755 });
+    assert.match(String(checked({ ...given, PATH: `${other}:/usr/bin:/bin` })), /has Node v26\.9\.0 instead of/);
   });
 
   test('starts the service as npm start does', () => {

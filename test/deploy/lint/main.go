@@ -12,6 +12,7 @@ import (
 	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/client/llb/sourceresolver"
 	"github.com/moby/buildkit/frontend/dockerfile/dockerfile2llb"
+	"github.com/moby/buildkit/frontend/dockerui"
 	"github.com/opencontainers/go-digest"
 )
 
@@ -49,6 +50,7 @@ func container(file string) (found []string) {
 	source := llb.NewSourceMap(nil, file, "Dockerfile", text)
 	source.Definition = &llb.Definition{}
 	results, err := dockerfile2llb.DockerfileLint(context.Background(), text, dockerfile2llb.ConvertOpt{
+		Config:       dockerui.Config{BuildArgs: map[string]string{"NODE_IMAGE": "node@" + digest.FromString("").String()}},
 		MetaResolver: anyImage{},
 		SourceMap:    source,
 	})
