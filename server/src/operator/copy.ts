@@ -65,6 +65,7 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
   await fillDatabase(target, {
     schema: header.schema,
     mark: `${RESTORING} copy ${await stateOf(source)}`,
+    isCheckedFirst: false,
     records: () => source.records(),
     finish: async (database, { content: journal }) => {
       await migrate(database, migrations);

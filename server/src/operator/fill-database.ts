@@ -33,6 +33,8 @@ export interface Source {
   schema: number;
   /** Stored in place of the root key's id until the import is finished: no node starts on it, and only the same source can continue it. */
   mark: string;
+  /** Whether the records are read to their end before anything is written, so that a source that is refused leaves nothing behind. */
+  isCheckedFirst: boolean;
   /** The last record holds the counts. */
   records(): AsyncIterable<SourceRecord> | Iterable<SourceRecord>;
   finish(database: Database, journal: JournalCopy): Promise<Restored>;
@@ -46,12 +48,17 @@ export async function fillDatabase(config: Config, source: Source): Promise<Rest
 async function intoFolder(config: Config, source: Source): Promise<Restored> {
   const file = join(config.dataDir, DATABASE_FILE);
   const unfinished = `${file}${UNFINISHED_SUFFIX}`;
+  const removeUnfinished = () => {
+    for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
+  };
+  refuseUsedFolder(config.dataDir);
+  if (source.isCheckedFirst) await requireWhole(source);
   makeDataFolder(config.dataDir);
   const lock = lockDataFolder(config.dataDir);
   try {
-    // Files left beside a deleted database would pass for parts of the restored one.
-    if (['', ...BESIDE].some((suffix) => existsSync(file + suffix))) throw notEmpty(`in ${config.dataDir}`);
-    for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
+    // Another restore may have finished meanwhile.
+    refuseUsedFolder(config.dataDir);
+    removeUnfinished();
     const database = new SqliteDatabase(unfinished);
     await migrateTo(database, source.schema).finally(() => database.close());
     const filling = sqliteFilling(unfinished);
@@ -68,8 +75,15 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
     renameDurably(unfinished, file);
     return restored;
   } finally {
+    removeUnfinished();
     lock.release();
   }
+}
+
+/** Files left beside a deleted database would pass for parts of the restored one. */
+function refuseUsedFolder(dataDir: string): void {
+  const file = join(dataDir, DATABASE_FILE);
+  if (['', ...BESIDE].some((suffix) => existsSync(file + suffix))) throw notEmpty(`in ${dataDir}`);
 }
 
 /** Continues an interrupted run with the same source; any other database that is not empty is refused. */
@@ -78,6 +92,8 @@ async function intoServer(config: Config, url: string, source: Source): Promise<
   try {
     const found = await installationThere(database);
     if (found !== null && found.rootKeyId !== source.mark) throw notEmpty('there');
+    if (found === null && source.isCheckedFirst) await requireWhole(source);
+    makeDataFolder(config.dataDir);
     if (found === null) await migrateTo(database, source.schema);
     const journal = found === null ? await fillServer(url, source) : await journalOf(source);
     return await source.finish(database, journal);
@@ -106,6 +122,19 @@ async function fillServer(url: string, source: Source): Promise<JournalCopy> {
 
 function notEmpty(where: string): StartError {
   return new StartError(`A Coffer database already exists ${where}: use an empty one. Nothing was changed.`);
+}
+
+/** Reads every record, which authenticates it, and counts the rows. */
+async function requireWhole(source: Source): Promise<void> {
+  const found = new Map<string, number>();
+  let expected: Readonly<Record<string, number>> | null = null;
+  for await (const record of source.records()) {
+    if ('table' in record) found.set(record.table, (found.get(record.table) ?? 0) + 1);
+    else if ('counts' in record) expected = record.counts;
+  }
+  const tables = new Set([...found.keys(), ...Object.keys(expected ?? {})]);
+  if (expected === null || [...tables].some((table) => (found.get(table) ?? 0) !== (expected?.[table] ?? 0)))
+    throw notWhole();
 }
 
 /** Inserts every row, then compares the row count of each table. */

@@ -7,6 +7,7 @@ import { StartError } from '../kernel/base/data-folder.ts';
 import { rootKeyProvider } from '../kernel/crypto/root-key.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
 import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { RESTORING } from '../start/open-kernel.ts';
 import { chosenBackup, openBase } from './backup-folder.ts';
@@ -80,9 +81,12 @@ async function restoreInto(
         `The root key from ${provider.describes} (${root.id}) cannot decrypt this backup, which needs ${header.root_key_id}. Nothing was changed.`,
       );
     }
+    refuseFromTheFuture(header.made_at);
     const restored = await fillDatabase(config, {
       schema: header.schema,
       mark: `${RESTORING} ${header.made_at}`,
+      // What is restored on trial is removed in any case.
+      isCheckedFirst: how.check === undefined,
       records: () => sourceRecords(linesOf(reader, base, root.key)),
       finish: async (database, { content: journal }) => {
         await migrate(database, migrations);
@@ -96,6 +100,13 @@ async function restoreInto(
     base?.close();
     reader.close();
   }
+}
+
+function refuseFromTheFuture(madeAt: string): void {
+  if (systemTime.now() >= Date.parse(madeAt)) return;
+  throw new StartError(
+    `The backup was made at ${madeAt}, which is later than the clock says: set the clock, then retry. Numbers that must not repeat are derived from the time. Nothing was changed.`,
+  );
 }
 
 const TOKENS_LISTED_MAX = 100;
