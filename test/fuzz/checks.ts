@@ -131,10 +131,11 @@ function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBen
   const { status } = answer;
   if (isBent && (NO_ROUTE.get(status) === codeOf(answer) || (NO_ROUTE.has(status) && isScimError(answer)))) return [];
   if (isBent && sent.method === 'HEAD') return status < 500 ? [] : [`HEAD answered ${status}`];
-  if (isBent && sent.method === 'OPTIONS') return status === 204 ? [] : [`OPTIONS answered ${status}`];
-  if (isBent && [414, 431].includes(status)) return [];
   // Callers who are known are counted, and get the headers about their limit, also where there is no endpoint.
-  if (operation === null && status === 429 && answer.headers['x-ratelimit-limit'] !== undefined) return [];
+  const isLimit = status === 429 && answer.headers['x-ratelimit-limit'] !== undefined;
+  if (isBent && sent.method === 'OPTIONS') return status === 204 || isLimit ? [] : [`OPTIONS answered ${status}`];
+  if (isBent && [414, 431].includes(status)) return [];
+  if (operation === null && isLimit) return [];
   if (operation === null) return [`answered ${status} where nothing is declared`];
   const problems: string[] = [];
   if (status < 300 && caller.isBreach(operation)) problems.push(`let ${caller.name} do ${operation.id}`);

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { CREDENTIAL_KINDS, type CredentialKind } from '../../server/src/kernel/endpoint/declaration.ts';
+import { ok } from '../support/people.ts';
+import { Random } from '../support/random.ts';
 import { DATABASES, type DatabaseKind } from '../support/service.ts';
-import { asSentBy, type Caller } from './caller.ts';
+import { asSentBy, type Caller, withToken } from './caller.ts';
+import { Checks } from './checks.ts';
 import { type Answer, Client, type Meddle } from './client.ts';
 import { fuzz, type Prepared, prepare, type Run } from './fuzzer.ts';
 import { namesIn, newValue, sideOf } from './marks.ts';
-import type { Sighting } from './pool.ts';
-import type { Sent } from './request.ts';
+import { Pool, type Sighting } from './pool.ts';
+import { encoded, type Sent, validDraft } from './request.ts';
 
 /** `npm run test:fuzz` sets these. Rounds repeat what seconds found, however fast the machine is. */
 const { COFFER_TEST_FUZZ_SEED, COFFER_TEST_FUZZ_ROUNDS, COFFER_TEST_FUZZ_SECONDS, COFFER_TEST_FUZZ_REQUESTS } =
@@ -114,6 +117,32 @@ describe('the fuzzer itself', () => {
         assert.equal((await client.send(sent, caller.certificate())).status, 401, caller.name);
       }
     });
+  });
+
+  test('a known caller who asks with OPTIONS too often is told so, and that is no fault', async () => {
+    const { service, operations } = prepared;
+    const body = { name: 'limited', ttl_days: 1, rate_limits: { read: 1, write: 1 } };
+    const { token } = await ok(service.call('POST', '/auth/tokens', { body }), 201);
+    const caller = withToken('a limited admin', token);
+    const operation = operations.find(({ id }) => id === 'readMe');
+    assert.ok(operation);
+    const random = new Random(1);
+    const valid = validDraft(random, new Pool(random, new Set()), caller.side, operation);
+    const draft = { ...valid, method: 'OPTIONS', tricks: ['another method'] };
+    const sent = await asSentBy(caller, encoded(random, draft));
+    const client = new Client(service);
+    const answers = [await client.send(sent, null), await client.send(sent, null)];
+    client.close();
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [204, 429],
+    );
+    const checks = new Checks(operations, new Set());
+    const problems = answers.flatMap((answer) => checks.of({ caller, draft, sent, answer }));
+    assert.deepEqual(problems, []);
+    const [, limit] = answers as [Answer, Answer];
+    delete limit.headers['x-ratelimit-limit'];
+    assert.deepEqual(checks.of({ caller, draft, sent, answer: limit }), ['OPTIONS answered 429']);
   });
 
   describe('a service that is not as it says', () => {
