@@ -21,6 +21,22 @@ interface Pair {
   held: Buffer[] | null;
 }
 
+const PANIC = errorMessage({
+  S: 'PANIC',
+  V: 'PANIC',
+  C: '53100',
+  M: 'could not write to file: No space left on device',
+});
+
+/** An error of PostgreSQL on the wire. */
+function errorMessage(fields: Record<string, string>): Buffer {
+  const texts = Object.entries(fields).map(([field, text]) => `${field}${text}\0`);
+  const body = Buffer.from(`${texts.join('')}\0`);
+  const head = Buffer.from('E....');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
 /** Bytes on their way to one end, in order. */
 class Way {
   readonly #to: Socket;
@@ -126,6 +142,14 @@ export class DatabaseProxy {
   reset(): void {
     for (const { client, server } of this.#pairs) {
       client.resetAndDestroy();
+      server.resetAndDestroy();
+    }
+  }
+
+  /** Ends it as a server does that finds no room for its log, and says so. What it was told before may be committed. */
+  panic(): void {
+    for (const { client, server } of this.#pairs) {
+      client.end(PANIC);
       server.resetAndDestroy();
     }
   }

@@ -17,14 +17,31 @@ export class RolledBack extends Error {
  */
 export function isRefusedByServer(error: unknown): boolean {
   if (error instanceof RolledBack) return true;
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
-  const state = [code, cause?.code].find((one) => typeof one === 'string' && SQL_STATE.test(one));
-  return state !== undefined && !LEAVES_OPEN.test(String(state));
+  const { cause } = (error ?? {}) as { cause?: unknown };
+  const refusal = [error, cause]
+    .map((one) => (one ?? {}) as ServerError)
+    .find(({ code }) => SQL_STATE.test(String(code)));
+  if (refusal === undefined || LEAVES_OPEN.test(String(refusal.code))) return false;
+  return ENDS_NOTHING.has(String(refusal.severity)) || !MAY_END_SERVER.test(String(refusal.code));
+}
+
+interface ServerError {
+  code?: unknown;
+  severity?: unknown;
 }
 
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 /** The connection, or the server, ended: whether before or after the commit nobody knows. */
 const LEAVES_OPEN = /^(?:08|57P)/;
+/**
+ * Resources, errors of the system, internal errors. If one of them occurs while the server writes its own log, it ends (`PANIC`), and the commit
+ * may have been written before.
+ */
+const MAY_END_SERVER = /^(?:53|58|XX)/;
+/** What `ERROR` is in the languages of PostgreSQL: the transaction failed, and the server goes on. */
+const ENDS_NOTHING = new Set(
+  'ERROR FEHLER ERREUR ERRORE ERRO ОШИБКА ПОМИЛКА BŁĄD CHYBA FEL HATA エラー 오류 错误 錯誤'.split(' '),
+);
 
 const RETRY_STATES = new Set(['40001', '40P01']);
 /** Connection, login, missing database, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
