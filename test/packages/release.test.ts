@@ -96,8 +96,13 @@ describe('a bill of materials', () => {
 
 describe('the files of a release', () => {
   let folder = '';
+  let commit = '';
   before(async () => {
-    folder = await builtPackages();
+    // Somebody may commit while the packages are built.
+    do {
+      commit = findCommit(join(ROOT, 'server'));
+      folder = await builtPackages();
+    } while (findCommit(join(ROOT, 'server')) !== commit);
   });
   const readJson = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8'));
 
@@ -124,7 +129,6 @@ describe('the files of a release', () => {
     const { buildDefinition, runDetails } = statement.predicate;
     for (const uri of [buildDefinition.buildType, runDetails.builder.id]) assert.match(uri, /^[a-z]+:\S+$/);
     assert.equal(buildDefinition.externalParameters.version, version);
-    const commit = findCommit(join(ROOT, 'server'));
     const source = commit === UNKNOWN_COMMIT ? [] : [{ name: 'source', digest: { gitCommit: commit } }];
     const lock = { name: 'package-lock.json', digest: { sha256: sha256(LOCK_FILE) } };
     assert.deepEqual(buildDefinition.resolvedDependencies, [...source, lock]);

@@ -32,7 +32,10 @@ export function newSerial(): string {
   return bytes.toString('hex');
 }
 
-/** RFC 7093, 2 (1): the first 160 bits of the key's SHA-256. */
+/**
+ * The first 160 bits of the SHA-256 of the SubjectPublicKeyInfo. Any unique value would do (RFC 5280, 4.2.1.2): method (1) of RFC 7093 hashes the bits
+ * of the key alone, and method (4) keeps the whole hash.
+ */
 export function keyIdOf(spki: Uint8Array): string {
   return createHash('sha256').update(spki).digest().subarray(0, KEY_ID_BYTES).toString('hex');
 }

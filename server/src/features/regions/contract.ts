@@ -60,7 +60,7 @@ const admin = {
   nounDescription: 'The primary region of each tenant, and what regions tell each other.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
-  tier: 'enterprise',
+  tier: NONE,
   region: 'local',
   approval: NONE,
   plaintext: false,

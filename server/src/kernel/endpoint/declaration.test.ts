@@ -62,6 +62,7 @@ test('a declaration that contradicts itself is refused when it is made', () => {
       'public, but for a plan',
       { credentials: 'public', tenant: NONE, permission: NONE, resource: NONE, tier: 'enterprise' },
     ],
+    ['for the operator, but for a plan', { tenant: 'operator', tier: 'enterprise' }],
     ['values without a permission', { plaintext: true, permission: NONE, resource: NONE }],
     ['a field that nobody enforces', { teir: 'enterprise' } as Partial<EndpointDeclaration>],
     ['a path with a query', { path: '/v1/things/{thing_id}?x' }],

@@ -281,6 +281,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
     return `a public body has at most ${PUBLIC_BODY_BYTES_MAX} bytes`;
   if (isPublic && e.permission !== NONE) return 'a public endpoint cannot require a permission';
   if (isPublic && e.tier !== NONE) return 'a public endpoint cannot require a plan, because its caller is unknown';
+  if (e.tenant === 'operator' && e.tier !== NONE)
+    return 'an endpoint for the operator cannot require a plan, because plans are those of its customers';
   if (e.plaintext !== false && e.permission === NONE)
     return 'an endpoint that returns or accepts values must require a permission';
   if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource must be declared together';

@@ -6,6 +6,15 @@ import { policySize } from '../authz/compiled-size.ts';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../authz/limits.ts';
 import { PLAN_QUOTAS, QUOTAS } from '../limits/plan-quotas.ts';
 import { PLANS } from '../limits/rate-classes.ts';
+import { quotaMessage } from './quotas.ts';
+
+test('a message is right for one and for several', () => {
+  assert.equal(
+    quotaMessage('starter', 'vaults', { limit: 1, used: 1 }),
+    'Vaults in the tenant: the starter plan allows 1 in all, and 1 is in use. Delete one that is not used, or change the plan.',
+  );
+  assert.match(quotaMessage('starter', 'vaults', { limit: 10, used: 12 }), /allows 10 in all, and 12 are in use\./);
+});
 
 test('a larger plan has room for more of everything', () => {
   for (const { name } of QUOTAS) {

@@ -17,12 +17,16 @@ export function refuseBeyondQuota(ctx: Context, name: QuotaName, used: number, a
   const { plan } = ctx.principal;
   const limit = quotaOf(ctx, name);
   if (used + added <= limit) return;
-  const [what, remedy] = QUOTA_TEXTS[name];
-  const message = `The ${plan} plan allows ${limit} ${what}, and ${used} are in use. ${remedy}, or change the plan.`;
-  throw new CofferError('QUOTA_EXCEEDED', message, {
+  throw new CofferError('QUOTA_EXCEEDED', quotaMessage(plan, name, { limit, used }), {
     details: { quota: name, limit, used },
     auditReason: `quota: ${name}`,
   });
+}
+
+export function quotaMessage(plan: string, name: QuotaName, { limit, used }: { limit: number; used: number }): string {
+  const [what, remedy] = QUOTA_TEXTS[name];
+  const subject = what.charAt(0).toUpperCase() + what.slice(1);
+  return `${subject}: the ${plan} plan allows ${limit} in all, and ${used} ${used === 1 ? 'is' : 'are'} in use. ${remedy}, or change the plan.`;
 }
 
 /** The limit of the caller's plan; Infinity if there is none. */
