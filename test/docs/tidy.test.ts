@@ -3,9 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, test } from 'node:test';
+import { FEATURES } from '../../server/src/assembly/features.ts';
+import { KERNEL_ID_PREFIXES } from '../../server/src/kernel/base/ids.ts';
+import { KERNEL_TABLES } from '../../server/src/kernel/feature/kernel-tables.ts';
 import { SUITES, WHOLE_SUITE } from '../suites.ts';
 import { importsIn, refuseCircle } from '../support/imports.ts';
-import { authenticatedTables, declaredTables, importedNames, queriedTables } from '../support/queried-tables.ts';
+import { authenticatedTables, importedNames, queriedTables } from '../support/queried-tables.ts';
 
 /** House rules, as a test: which room may know which, what is never called, what nobody uses. */
 
@@ -82,9 +85,7 @@ describe('layers', () => {
 
   test('files of the kernel do not import each other in a circle, not even for a type', () => {
     const kernel = sources.filter((f) => f.startsWith('server/src/kernel/') && !isTest(f));
-    // A file cannot need itself; tables.ts only shows in a comment how features extend it.
-    const others = (file: string) => importsOf(file).filter((target) => target !== file);
-    refuseCircle(new Map(kernel.map((file) => [file, others(file)])));
+    refuseCircle(new Map(kernel.map((file) => [file, importsOf(file)])));
   });
 
   test('a circle is found, and named by its members', () => {
@@ -145,13 +146,25 @@ describe('layers', () => {
   });
 });
 
+/** The names of declared tables. */
+function namesOf({ authenticated, plain }: { authenticated: readonly unknown[]; plain: object }): string[] {
+  return [...(authenticated as readonly { name: string }[]).map(({ name }) => name), ...Object.keys(plain)];
+}
+
 describe('tables', () => {
   /** A feature, or the kernel. Operator commands and the start work on a whole installation, so they may query every table. */
   const roomOf = (file: string) => featureOf(file) ?? (file.startsWith('server/src/kernel/') ? 'kernel' : null);
   const rooms = sources.filter((file) => roomOf(file) !== null && !isTest(file));
-  const owners = new Map(
-    rooms.flatMap((file) => declaredTables(read(file)).map((table) => [table, String(roomOf(file))] as const)),
-  );
+  const declared: [table: string, room: string][] = [
+    ...namesOf(KERNEL_TABLES).map((table): [string, string] => [table, 'kernel']),
+    ...FEATURES.flatMap(({ name, authenticatedTables, plainTables }) =>
+      namesOf({ authenticated: authenticatedTables, plain: plainTables }).map((table): [string, string] => [
+        table,
+        name,
+      ]),
+    ),
+  ];
+  const owners = new Map(declared);
   const writers = rooms.flatMap((file) =>
     authenticatedTables(read(file)).map(([constant, table]) => ({ constant, table, room: roomOf(file) })),
   );
@@ -206,7 +219,6 @@ describe('tables', () => {
       quota('p'); list.join('q'); Buffer.from(text);
     `;
     assert.deepEqual([...queriedTables(source)].sort().join(''), 'abcdefghijklmno');
-    assert.deepEqual(declaredTables(read('server/src/features/groups/store.ts')), ['groups', 'group_members']);
     assert.deepEqual(importedNames("import { A, type B as C } from './x.ts';"), [
       { name: 'A', from: './x.ts' },
       { name: 'B', from: './x.ts' },
@@ -214,7 +226,6 @@ describe('tables', () => {
   });
 
   test('each table has one owner, and others query it only where a reason is given', () => {
-    const declared = rooms.flatMap((file) => declaredTables(read(file)));
     assert.deepEqual(declared.length, owners.size, 'a table is declared twice');
     assert.ok(owners.size >= 40, `${owners.size} tables were found`);
     const found = new Set<string>();
@@ -228,6 +239,22 @@ describe('tables', () => {
       for (const table of foreign) found.add(`${roomOf(file)}/${file.split('/').at(-1)}: ${table}`);
     }
     assert.deepEqual([...found].sort(), [...EXCEPTIONS.keys()].sort());
+  });
+});
+
+describe('identifiers', () => {
+  const declared = [...KERNEL_ID_PREFIXES, ...FEATURES.flatMap(({ ids }) => ids)];
+
+  test('no two nouns share a prefix', () => {
+    assert.deepEqual(declared.toSorted(), [...new Set(declared)].sort());
+  });
+
+  test('each prefix that is used is declared, and each that is declared is used', () => {
+    const service = sources.filter((file) => file.startsWith('server/src/') && !isTest(file));
+    const calls = service.flatMap((file) => [
+      ...read(file).matchAll(/\b(?:newId|isId|idPattern|idForm|idAtTime|idOfDigest|id)\(\s*'([a-z]+)'/g),
+    ]);
+    assert.deepEqual([...new Set(calls.map(([, prefix]) => String(prefix)))].sort(), declared.toSorted());
   });
 });
 

@@ -12,12 +12,6 @@ export function queriedTables(source: string): Set<string> {
   return new Set([...builders, ...raw, ...matches(source, TABLE_REFERENCE)]);
 }
 
-/** The tables that a source file declares in `interface Tables`, which makes it their owner. */
-export function declaredTables(source: string): string[] {
-  const blocks = matches(source, /^ *(?:export )?interface Tables \{\n([\s\S]*?)^ *\}/gm);
-  return blocks.flatMap((block) => matches(block, /^ +(\w+):/gm));
-}
-
 /** The constants through which authenticated tables are written, with the table of each. */
 export function authenticatedTables(source: string): [constant: string, table: string][] {
   const found = source.matchAll(/\bconst (\w+) = new AuthenticatedTable<\s*'(\w+)'/g);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type IdPrefix, newId } from '../../server/src/kernel/base/ids.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
 import type { App } from '../../server/src/start/app.ts';
 import type { Input } from './endpoint-inputs.ts';
@@ -169,7 +169,7 @@ function mapTexts(value: unknown, change: (text: string, field: string) => strin
 export function neverWas({ text }: Identifier, known: Identifiers): string {
   const [, prefix] = ID_FORM.exec(text) ?? [];
   for (;;) {
-    const other = prefix === undefined ? scrambled(text) : newId(prefix as IdPrefix);
+    const other = prefix === undefined ? scrambled(text) : newId(prefix);
     if (other !== text && known.find(other) === undefined) return other;
   }
 }

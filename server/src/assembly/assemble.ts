@@ -1,3 +1,4 @@
+import './tables.ts';
 import { FeatureBuilder } from '../kernel/feature/builder.ts';
 import type { Feature } from '../kernel/feature/feature.ts';
 import type { Shared } from '../kernel/feature/links.ts';

@@ -40,6 +40,18 @@ function showState({ metrics, database, clock }: Pick<Kernel, 'clock' | 'databas
 export const anomaliesFeature = feature({
   name: 'anomalies',
   endpoints: contract,
+  tables: {
+    plain: {
+      anomaly_training:
+        'false alarms, which hide findings that are alike; a forged one hides a finding, and grants nothing',
+      anomaly_model_votes: 'compares models of detection; decides nothing',
+      anomaly_scans:
+        'when a tenant was scanned; a forged row delays a scan by a day at most, since later times are not believed',
+      connection_uses: 'when a connection was last used, to find unused ones; the connection itself is not in it',
+      anomalies: 'what scans found, and what people said about it, which is in the audit log too; grants nothing',
+    },
+  },
+  ids: ['anom'],
   uses: [
     'activity',
     'audit',

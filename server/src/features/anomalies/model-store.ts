@@ -1,11 +1,9 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    anomaly_training: TrainingRow;
-    anomaly_model_votes: VoteRow;
-  }
+export interface AnomaliesModelTables {
+  anomaly_training: TrainingRow;
+  anomaly_model_votes: VoteRow;
 }
 
 /** The features of an anomaly that somebody called a false alarm. */

@@ -1,11 +1,9 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    anomaly_scans: ScanRow;
-    connection_uses: ConnectionUseRow;
-  }
+export interface AnomaliesScanTables {
+  anomaly_scans: ScanRow;
+  connection_uses: ConnectionUseRow;
 }
 
 /** When a tenant was scanned, and which scan of which node runs now. */

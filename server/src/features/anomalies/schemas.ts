@@ -3,12 +3,6 @@ import { named } from '../../kernel/wire/named-schemas.ts';
 import { id, nullable, object, oneOf, record, timestampText } from '../../kernel/wire/wire.ts';
 import { SeveritySchema } from '../webhooks/index.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    anom: 'anomalies';
-  }
-}
-
 /** Each type, what it tells, and what its threshold counts. */
 export const TYPES = {
   stale_rotation: ['A secret was not rotated for longer than allowed.', 'days since the last rotation', 90],

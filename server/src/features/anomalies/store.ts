@@ -5,10 +5,8 @@ import type { Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import type { Severity } from '../webhooks/index.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    anomalies: AnomalyRow;
-  }
+export interface AnomaliesTables {
+  anomalies: AnomalyRow;
 }
 
 type AnomalyType =

@@ -23,13 +23,20 @@ import { limitsForPolicy } from './proposal.ts';
 import { rotate } from './rotation.ts';
 import { CertificateScheme, ConnectionScheme } from './schemes.ts';
 import * as connections from './service.ts';
-import { resourcesOf } from './store.ts';
+import { CONNECTIONS, resourcesOf } from './store.ts';
 import { CONNECTION_TOKENS, expiredBefore } from './token-store.ts';
 import { ConnectionTokens } from './tokens.ts';
 
 export const appConnectionsFeature = feature({
   name: 'app-connections',
   endpoints: contract,
+  tables: {
+    authenticated: [CONNECTION_TOKENS, CONNECTIONS],
+    plain: {
+      connection_sessions:
+        'limits how many use a credential at once; a forged one keeps its own connection out, or lets in one more who has the credential',
+    },
+  },
   uses: ['audit', 'clock', 'database', 'dpop', 'regionGate'],
   removes: { connectionRemoved },
   needs: { certificates: sharedCertificates, reader: sharedSecretReader },

@@ -1,9 +1,7 @@
 import type { Tx } from '../../kernel/storage/database.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    connection_sessions: SessionRow;
-  }
+export interface AppConnectionsSessionTables {
+  connection_sessions: SessionRow;
 }
 
 /** A client of a connection that was seen recently. */

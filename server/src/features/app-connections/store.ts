@@ -5,10 +5,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    app_connections: Authenticated<ConnectionRow>;
-  }
+export interface AppConnectionsTables {
+  app_connections: Authenticated<ConnectionRow>;
 }
 
 export interface ConnectionRow {

@@ -3,10 +3,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    connection_tokens: Authenticated<ConnectionTokenRow>;
-  }
+export interface AppConnectionsTokenTables {
+  connection_tokens: Authenticated<ConnectionTokenRow>;
 }
 
 /** A token that was issued in exchange for an external identity, bound to a connection. */

@@ -1,10 +1,8 @@
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    break_glass_uses: BreakGlassUse;
-  }
+export interface ApprovalsBreakGlassTables {
+  break_glass_uses: BreakGlassUse;
 }
 
 export const BREAK_GLASS_ACTIONS = ['approve', 'cancel', 'reset_mfa', 'make_owner', 'sign_in', 'evict'] as const;

@@ -7,11 +7,15 @@ import { cancelEnded, expireOverdue } from './expiry.ts';
 import { approvalNeeds, sharedApprovalPorts, sharedApprovalQueue } from './links.ts';
 import { approvalPorts } from './ports.ts';
 import { Approvals } from './service.ts';
-import { countWaiting } from './store.ts';
+import { APPROVALS, countWaiting, DECISIONS } from './store.ts';
 
 export const approvalsFeature = feature({
   name: 'approvals',
   endpoints: contract,
+  tables: {
+    authenticated: [APPROVALS, DECISIONS],
+    plain: { break_glass_uses: 'tells admins what the audit log tells as well' },
+  },
   uses: ['audit', 'clock', 'database', 'metrics'],
   needs: approvalNeeds,
   shares: [sharedApprovalQueue, sharedApprovalPorts],

@@ -5,11 +5,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    approvals: Authenticated<ApprovalRow>;
-    approval_decisions: Authenticated<DecisionRow>;
-  }
+export interface ApprovalsTables {
+  approvals: Authenticated<ApprovalRow>;
+  approval_decisions: Authenticated<DecisionRow>;
 }
 
 export interface ApprovalRow {

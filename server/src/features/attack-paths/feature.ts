@@ -11,6 +11,8 @@ import { deletePathsBy } from './store.ts';
 export const attackPathsFeature = feature({
   name: 'attack-paths',
   endpoints: contract,
+  tables: { plain: { attack_paths: 'says what was found; decides nothing, and the next run finds it anew' } },
+  ids: ['apath'],
   uses: ['clock', 'database'],
   build: (parts) => ({
     handlers: {

@@ -2,12 +2,6 @@ import Type, { type Static } from 'typebox';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    apath: 'attack-paths';
-  }
-}
-
 const percentage = { minimum: 0, maximum: 100 };
 
 export const Step = named(

@@ -1,9 +1,7 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    attack_paths: AttackPathRow;
-  }
+export interface AttackPathsTables {
+  attack_paths: AttackPathRow;
 }
 
 /** Without a MAC: it says what was found, and decides about nobody's access. */

@@ -8,6 +8,9 @@ import { deleteExpired } from './store.ts';
 export const attestationFeature = feature({
   name: 'attestation',
   endpoints: contract,
+  tables: {
+    plain: { attestation_nonces: 'given out for attestations; a forged one lets its maker use a nonce of their own' },
+  },
   uses: ['database'],
   build: (parts) => ({
     handlers: {

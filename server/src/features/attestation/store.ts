@@ -1,10 +1,8 @@
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    attestation_nonces: AttestationNonceRow;
-  }
+export interface AttestationTables {
+  attestation_nonces: AttestationNonceRow;
 }
 
 /** A nonce that was issued and not used yet. */

@@ -12,10 +12,18 @@ import { purgeAuditJob } from './retention.ts';
 import * as audit from './service.ts';
 import { verify } from './verification.ts';
 import { VerificationJob } from './verification-job.ts';
+import { VERIFIED } from './verified-store.ts';
 
 export const auditFeature = feature({
   name: 'audit',
   endpoints: contract,
+  tables: {
+    authenticated: [VERIFIED],
+    plain: {
+      audit_checkpoints: 'signed by two algorithms',
+      audit_compaction: 'decides only which segments are looked at for merging',
+    },
+  },
   uses: [
     'audit',
     'authenticatedTables',

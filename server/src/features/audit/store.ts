@@ -7,11 +7,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    audit_checkpoints: CheckpointRow;
-    audit_compaction: CompactionRow;
-  }
+export interface AuditTables {
+  audit_checkpoints: CheckpointRow;
+  audit_compaction: CompactionRow;
 }
 
 /** A signed statement of how far a tenant's chain had come. A row never changes. */

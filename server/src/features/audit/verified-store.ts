@@ -2,10 +2,8 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    audit_verified: Authenticated<VerifiedRow>;
-  }
+export interface AuditVerifiedTables {
+  audit_verified: Authenticated<VerifiedRow>;
 }
 
 /** How far a tenant's log was verified. An older row put back only makes the next verification read more. */

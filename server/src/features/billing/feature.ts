@@ -8,7 +8,7 @@ import { claimSubscriptions } from '../tenants/index.ts';
 import * as contract from './contract.ts';
 import { endGracePeriods } from './grace.ts';
 import * as billing from './service.ts';
-import { deleteEventsBefore, subscriptionsOf } from './store.ts';
+import { deleteEventsBefore, SUBSCRIPTIONS, subscriptionsOf } from './store.ts';
 
 /** Longer than Stripe sends an event again, which is for days. */
 const EVENTS_KEPT_MS = 90 * DAY_MS;
@@ -16,6 +16,13 @@ const EVENTS_KEPT_MS = 90 * DAY_MS;
 export const billingFeature = feature({
   name: 'billing',
   endpoints: contract,
+  tables: {
+    authenticated: [SUBSCRIPTIONS],
+    plain: {
+      billing_events:
+        'remembers events that were applied; one that is sent again is still signed, and older than what is stored',
+    },
+  },
   uses: ['audit', 'clock', 'config', 'database', 'operatorTenantId', 'regionGate'],
   build: (parts) => ({
     handlers: { billingWebhook: (ctx) => billing.receiveEvent(ctx) },

@@ -4,11 +4,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    subscriptions: Authenticated<SubscriptionRow>;
-    billing_events: BillingEventRow;
-  }
+export interface BillingTables {
+  subscriptions: Authenticated<SubscriptionRow>;
+  billing_events: BillingEventRow;
 }
 
 /** https://docs.stripe.com/api/subscriptions/object#subscription_object-status; in the order of the life of a subscription. */

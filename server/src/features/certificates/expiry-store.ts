@@ -2,10 +2,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { CERTIFICATES, type CertificateRow } from './store.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    certificate_announcements: AnnouncementRow;
-  }
+export interface CertificatesExpiryTables {
+  certificate_announcements: AnnouncementRow;
 }
 
 /** Up to which end the certificates of a tenant were announced as expiring. */

@@ -7,10 +7,20 @@ import { announceExpiringJob } from './expiry-events.ts';
 import { showExpiry } from './expiry-metrics.ts';
 import { sharedCertificates } from './links.ts';
 import { Certificates } from './service.ts';
+import { CERTIFICATES } from './store.ts';
 
 export const certificatesFeature = feature({
   name: 'certificates',
   endpoints: contract,
+  tables: {
+    authenticated: [CERTIFICATES],
+    plain: {
+      certificate_authorities:
+        'the private key is sealed, bound to the certificate and to the end of the authority; lists of what is revoked are signed, and an old one is good until it ends',
+      certificate_announcements:
+        'says which certificates were announced as expiring; a forged row announces some again, or leaves some out',
+    },
+  },
   uses: ['addresses', 'audit', 'clock', 'database', 'epochs', 'keyring', 'metrics', 'regionGate'],
   shares: [sharedCertificates],
   build(parts) {

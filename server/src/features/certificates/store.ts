@@ -6,11 +6,9 @@ import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    certificate_authorities: AuthorityRow;
-    certificates: Authenticated<CertificateRow>;
-  }
+export interface CertificatesTables {
+  certificate_authorities: AuthorityRow;
+  certificates: Authenticated<CertificateRow>;
 }
 
 export interface AuthorityRow {

@@ -10,12 +10,22 @@ import * as policies from './policies.ts';
 import { ClusterScheme } from './scheme.ts';
 import * as clusters from './service.ts';
 import { deleteOldApplies } from './state-store.ts';
+import { CLUSTER_POLICIES, CLUSTERS } from './store.ts';
 
 const APPLIES_KEPT_MS = 90 * DAY_MS;
 
 export const clustersFeature = feature({
   name: 'clusters',
   endpoints: contract,
+  tables: {
+    authenticated: [CLUSTERS, CLUSTER_POLICIES],
+    plain: {
+      cluster_states:
+        'says which generation a cluster has and what it reported; a forged one makes its operator fetch again, or wait, and what it gets is decided by policies',
+      cluster_apply_log: 'tells what was delivered and reported, as the audit log tells as well; decides nothing',
+    },
+  },
+  ids: ['cluster', 'cpolicy', 'apply'],
   uses: ['clock', 'database', 'keyring'],
   removes: { clusterRemoved },
   build(parts) {

@@ -5,14 +5,6 @@ import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../ke
 import { pathText } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    cluster: 'clusters';
-    cpolicy: 'clusters';
-    apply: 'clusters';
-  }
-}
-
 export const CLUSTER_KINDS = ['kubernetes', 'hosts'] as const;
 
 export const MAPPINGS_MAX = 1000;

@@ -3,11 +3,9 @@ import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import type { ClusterKey } from './store.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    cluster_states: StateRow;
-    cluster_apply_log: ApplyRow;
-  }
+export interface ClustersStateTables {
+  cluster_states: StateRow;
+  cluster_apply_log: ApplyRow;
 }
 
 /** How far a cluster has come. It decides no access: anyone who changes it can only make the operator fetch again, or not fetch. */

@@ -4,11 +4,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    clusters: Authenticated<ClusterRow>;
-    cluster_policies: Authenticated<PolicyRow>;
-  }
+export interface ClustersTables {
+  clusters: Authenticated<ClusterRow>;
+  cluster_policies: Authenticated<PolicyRow>;
 }
 
 export interface ClusterRow {

@@ -11,6 +11,9 @@ import { validationTasks } from './validation-tasks.ts';
 export const copilotFeature = feature({
   name: 'copilot',
   endpoints: contract,
+  tables: {
+    plain: { copilot_usage: 'counts requests to the assistant; whoever writes here can allow more of them, or none' },
+  },
   uses: ['audit', 'clock', 'config', 'http', 'metrics'],
   needs: copilotNeeds,
   build(parts) {

@@ -1,9 +1,7 @@
 import type { Tx } from '../../kernel/storage/database.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    copilot_usage: CopilotUsageRow;
-  }
+export interface CopilotTables {
+  copilot_usage: CopilotUsageRow;
 }
 
 export interface CopilotUsageRow {

@@ -3,10 +3,12 @@ import * as contract from './contract.ts';
 import * as encryption from './encryption.ts';
 import { KeyCache } from './key-cache.ts';
 import * as keys from './service.ts';
+import { EAAS_KEYS } from './store.ts';
 
 export const eaasFeature = feature({
   name: 'eaas',
   endpoints: contract,
+  tables: { authenticated: [EAAS_KEYS] },
   uses: ['audit', 'database', 'keyring'],
   build(parts) {
     const cache = new KeyCache(parts);

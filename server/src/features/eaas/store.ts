@@ -3,10 +3,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    eaas_keys: Authenticated<KeyRow>;
-  }
+export interface EaasTables {
+  eaas_keys: Authenticated<KeyRow>;
 }
 
 /** A key that is used by name. Its material is in the keyring under a purpose of its own, with one version per rotation. */

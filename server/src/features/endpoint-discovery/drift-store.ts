@@ -1,11 +1,9 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    former_users: FormerUserRow;
-    drift_notices: NoticeRow;
-  }
+export interface EndpointDiscoveryDriftTables {
+  former_users: FormerUserRow;
+  drift_notices: NoticeRow;
 }
 
 /** A deleted user. Nothing is granted by it: it only names somebody in a list of drift. */

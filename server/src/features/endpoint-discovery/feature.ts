@@ -21,6 +21,17 @@ const FORMER_KEPT_MS = 730 * DAY_MS;
 export const endpointDiscoveryFeature = feature({
   name: 'endpoint-discovery',
   endpoints: contract,
+  tables: {
+    plain: {
+      endpoint_hosts:
+        'what agents reported of hosts, which whoever controls a host could have written; decides nothing',
+      endpoint_accounts: 'what agents reported, and who owns an account; it is listed, and decides nothing',
+      endpoint_keys: 'fingerprints of keys that agents reported; decides nothing',
+      former_users: 'finds keys of people who left; a forged one lists a key that is nobody’s',
+      drift_notices: 'says when drift was last announced; a forged one announces it earlier or later',
+    },
+  },
+  ids: ['acct'],
   uses: ['clock', 'config', 'database'],
   build: (parts) => ({
     handlers: {

@@ -6,12 +6,6 @@ import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wi
 const reportedText = (limits: { minLength?: number; maxLength: number }, description: string) =>
   Type.String({ ...limits, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    acct: 'endpoint-discovery';
-  }
-}
-
 export const ACCOUNTS_MAX = 10_000;
 export const KEYS_PER_ACCOUNT_MAX = 1000;
 /** Far more than a real host has; without it a report could hold ten million keys. */

@@ -4,12 +4,10 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    endpoint_hosts: HostRow;
-    endpoint_accounts: AccountRow;
-    endpoint_keys: KeyRow;
-  }
+export interface EndpointDiscoveryTables {
+  endpoint_hosts: HostRow;
+  endpoint_accounts: AccountRow;
+  endpoint_keys: KeyRow;
 }
 
 /** What agents reported. It decides no access: it says what hosts have, and anyone who controls a host controls that. */

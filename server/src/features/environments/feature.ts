@@ -4,11 +4,12 @@ import { bindSecret, listBindings, unbindSecret } from './bindings.ts';
 import { compose } from './composition.ts';
 import * as contract from './contract.ts';
 import * as environments from './service.ts';
-import { deleteBindingsOfSecrets } from './store.ts';
+import { BINDINGS, deleteBindingsOfSecrets, ENVIRONMENTS } from './store.ts';
 
 export const environmentsFeature = feature({
   name: 'environments',
   endpoints: contract,
+  tables: { authenticated: [ENVIRONMENTS, BINDINGS] },
   build: () => ({
     handlers: {
       listEnvironments: (ctx, { query }) => environments.list(ctx, query),

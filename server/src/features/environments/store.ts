@@ -6,11 +6,9 @@ import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import { SECRETS } from '../secrets/index.ts';
 import { findVaultById, type VaultRow } from '../vaults/index.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    environments: Authenticated<EnvironmentRow>;
-    environment_secrets: Authenticated<BindingRow>;
-  }
+export interface EnvironmentsTables {
+  environments: Authenticated<EnvironmentRow>;
+  environment_secrets: Authenticated<BindingRow>;
 }
 
 export interface EnvironmentRow {

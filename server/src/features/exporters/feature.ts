@@ -5,6 +5,7 @@ import * as contract from './contract.ts';
 import { exporterRunner } from './exporter-runner.ts';
 import * as exporters from './service.ts';
 import * as store from './store.ts';
+import { EXPORTERS } from './store.ts';
 
 /** Exporters that metrics show, so that a scrape stays small: those that are farthest behind. */
 const SHOWN_MAX = 1000;
@@ -35,6 +36,15 @@ function showState({ metrics, database }: Pick<Kernel, 'database' | 'metrics'>):
 export const exportersFeature = feature({
   name: 'exporters',
   endpoints: contract,
+  tables: {
+    authenticated: [EXPORTERS],
+    plain: {
+      exporter_progress:
+        'how far an exporter has come; entries that are left out or sent again are seen by their numbers, and where they go is decided by the exporter',
+      exporter_losses: 'tells what a receiver did not take; decides nothing',
+    },
+  },
+  ids: ['exporter'],
   uses: [
     'activity',
     'clock',

@@ -3,12 +3,6 @@ import { named } from '../../kernel/wire/named-schemas.ts';
 import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 import { AuditFilterSchema } from '../audit/index.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    exporter: 'exporters';
-  }
-}
-
 export const EXPORTER_TYPES = ['splunk_hec', 'elastic', 'datadog', 'syslog', 'otlp', 'https_json'] as const;
 export type ExporterType = (typeof EXPORTER_TYPES)[number];
 export const FORMATS = ['native', 'ecs', 'ocsf', 'cef'] as const;

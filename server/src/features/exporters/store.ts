@@ -5,12 +5,10 @@ import { isOver } from '../../kernel/storage/due-times.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    exporters: Authenticated<ExporterRow>;
-    exporter_progress: ProgressRow;
-    exporter_losses: LossRow;
-  }
+export interface ExportersTables {
+  exporters: Authenticated<ExporterRow>;
+  exporter_progress: ProgressRow;
+  exporter_losses: LossRow;
 }
 
 export interface ExporterRow {

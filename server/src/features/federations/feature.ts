@@ -4,11 +4,12 @@ import { connectionRemoved } from '../policies/index.ts';
 import * as contract from './contract.ts';
 import { exchange } from './exchange.ts';
 import * as federations from './service.ts';
-import { deleteFederationsOf } from './store.ts';
+import { deleteFederationsOf, FEDERATIONS } from './store.ts';
 
 export const federationsFeature = feature({
   name: 'federations',
   endpoints: contract,
+  tables: { authenticated: [FEDERATIONS] },
   uses: ['keySets'],
   needs: { certificates: sharedCertificates },
   build(parts) {

@@ -3,10 +3,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    federations: Authenticated<FederationRow>;
-  }
+export interface FederationsTables {
+  federations: Authenticated<FederationRow>;
 }
 
 export interface FederationRow {

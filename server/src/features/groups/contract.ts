@@ -14,12 +14,6 @@ import {
   userIdOrEmail,
 } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    group: 'groups';
-  }
-}
-
 export const Group = named(
   'Group',
   'Users who share the same permissions.',

@@ -5,11 +5,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    groups: Authenticated<GroupRow>;
-    group_members: Authenticated<GroupMemberRow>;
-  }
+export interface GroupsTables {
+  groups: Authenticated<GroupRow>;
+  group_members: Authenticated<GroupMemberRow>;
 }
 
 export interface GroupRow {

@@ -4,6 +4,8 @@ import { mailWorker } from './outbox.ts';
 /** Sends what other features write to the outbox. */
 export const mailFeature = feature({
   name: 'mail',
+  tables: { plain: { outgoing_mail: 'the message is sealed, bound to its row; a forged time delays or repeats it' } },
+  ids: ['mail'],
   uses: ['activity', 'clock', 'config', 'database', 'keyring', 'log', 'metrics', 'plans', 'regionGate'],
   build(parts) {
     const worker = mailWorker(parts);

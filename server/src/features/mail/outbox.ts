@@ -12,12 +12,6 @@ import { type Message, requireSafeHeaders } from './message.ts';
 import * as store from './store.ts';
 import { MailFailure, type MailTransport, mailTransport } from './transport.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    mail: 'mail';
-  }
-}
-
 const PURPOSE = 'mail';
 /** Longer than an attempt takes. */
 const LEASE_MS = 90 * SECOND_MS;

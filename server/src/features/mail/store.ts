@@ -2,10 +2,8 @@ import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    outgoing_mail: MailRow;
-  }
+export interface MailTables {
+  outgoing_mail: MailRow;
 }
 
 /** A mail that waits to be sent. Its content may hold a token, so it is sealed, bound to this row, and deleted once it was sent. */

@@ -1,10 +1,8 @@
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    answered_challenges: AnsweredChallengeRow;
-  }
+export interface MfaChallengeTables {
+  answered_challenges: AnsweredChallengeRow;
 }
 
 /** A challenge that was answered. The row is kept until the challenge would have ended anyway. */

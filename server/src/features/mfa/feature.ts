@@ -7,13 +7,23 @@ import { prepareChallenges } from './challenges.ts';
 import * as contract from './contract.ts';
 import * as factors from './factors.ts';
 import { mfaNeeds } from './links.ts';
+import { PASSKEYS } from './passkey-store.ts';
 import * as passkeys from './passkeys.ts';
 import { makeCodes, readCodes } from './recovery-codes.ts';
 import * as mfa from './service.ts';
+import { RECOVERY_CODES, TOTP } from './store.ts';
 
 export const mfaFeature = feature({
   name: 'mfa',
   endpoints: contract,
+  tables: {
+    authenticated: [TOTP, RECOVERY_CODES, PASSKEYS],
+    plain: {
+      answered_challenges:
+        'remembers challenges that were answered; one that is answered again needs a response that somebody else saw, within five minutes',
+    },
+  },
+  ids: ['passkey'],
   uses: ['database', 'keyring'],
   needs: mfaNeeds,
   build: (parts) => ({

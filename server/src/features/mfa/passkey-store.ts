@@ -3,10 +3,8 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    user_passkeys: Authenticated<PasskeyRow>;
-  }
+export interface MfaPasskeyTables {
+  user_passkeys: Authenticated<PasskeyRow>;
 }
 
 export interface PasskeyRow {

@@ -2,12 +2,6 @@ import Type, { type Static } from 'typebox';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    passkey: 'passkeys';
-  }
-}
-
 /** WebAuthn's own JSON has its own spelling of names, so that a browser library takes and gives it as it is. */
 
 export const TRANSPORTS_MAX = 8;

@@ -2,11 +2,9 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    user_totp: Authenticated<TotpRow>;
-    user_recovery_codes: Authenticated<RecoveryCodeRow>;
-  }
+export interface MfaTables {
+  user_totp: Authenticated<TotpRow>;
+  user_recovery_codes: Authenticated<RecoveryCodeRow>;
 }
 
 export interface TotpRow {

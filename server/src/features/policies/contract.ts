@@ -25,12 +25,6 @@ import {
   PolicyVersion,
 } from './schemas.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    policy: 'policies';
-  }
-}
-
 /** Versions of a policy that can be read, with the current one. A policy may have 64 KiB. */
 export const VERSIONS_MAX = 100;
 

@@ -8,13 +8,15 @@ import { explainAccess } from './own-rights.ts';
 import { refuseCostlyHolder } from './policy-cost.ts';
 import * as policies from './service.ts';
 import { simulate } from './simulation.ts';
-import { deleteAttachmentsOf } from './store.ts';
+import { ATTACHMENTS, deleteAttachmentsOf, FORMER_VERSIONS, POLICIES } from './store.ts';
 import { listVersions } from './versions.ts';
 import { whoCan } from './who-can.ts';
 
 export const policiesFeature = feature({
   name: 'policies',
   endpoints: contract,
+  tables: { authenticated: [POLICIES, ATTACHMENTS, FORMER_VERSIONS] },
+  ids: ['policy'],
   needs: policyNeeds,
   build: (parts) => ({
     handlers: {

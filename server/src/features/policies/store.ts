@@ -3,12 +3,10 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    policies: Authenticated<PolicyRow>;
-    policy_attachments: Authenticated<AttachmentRow>;
-    policy_versions: Authenticated<FormerVersionRow>;
-  }
+export interface PoliciesTables {
+  policies: Authenticated<PolicyRow>;
+  policy_attachments: Authenticated<AttachmentRow>;
+  policy_versions: Authenticated<FormerVersionRow>;
 }
 
 export interface PolicyRow {

@@ -7,6 +7,7 @@ import { Pqc } from './service.ts';
 export const pqcFeature = feature({
   name: 'pqc',
   endpoints: contract,
+  tables: { plain: { pqc_keys: 'the private key is sealed under the id of the public key' } },
   uses: ['clock', 'database', 'keyring'],
   shares: [sharedPqcKeys],
   build(parts) {

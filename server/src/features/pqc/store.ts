@@ -1,10 +1,8 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    pqc_keys: PqcKeyRow;
-  }
+export interface PqcTables {
+  pqc_keys: PqcKeyRow;
 }
 
 /** A version of a key. It is immutable, except that it may be endorsed, retired or destroyed. */

@@ -5,11 +5,9 @@ import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { expiryOfCell } from './crdt/merge.ts';
 import { type CellKind, isSaidByEach, type Operation } from './crdt/operation.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    region_cells: Authenticated<CellRow, 'expires_at'>;
-    region_promotions: Authenticated<PromotionRow>;
-  }
+export interface RegionsDirectoryTables {
+  region_cells: Authenticated<CellRow, 'expires_at'>;
+  region_promotions: Authenticated<PromotionRow>;
 }
 
 /** The last write of each cell of the directory. */

@@ -5,15 +5,18 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import { assignNewTenant } from '../tenants/index.ts';
 import * as contract from './contract.ts';
 import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
-import { deleteExpiredCells } from './directory-store.ts';
+import { deleteExpiredCells, REGION_CELLS, REGION_PROMOTIONS } from './directory-store.ts';
+import { REGION_CLOCKS, REGION_VECTORS } from './numbers-store.ts';
 import { type OpenRegions, openRegions, regionMetrics } from './open-regions.ts';
 import * as service from './service.ts';
+import { REGION_TERMS } from './terms-store.ts';
 
 const EXPIRED_AT_ONCE = 500;
 
 export const regionsFeature = feature({
   name: 'regions',
   endpoints: contract,
+  tables: { authenticated: [REGION_VECTORS, REGION_CLOCKS, REGION_CELLS, REGION_PROMOTIONS, REGION_TERMS] },
   uses: [
     'audit',
     'clock',

@@ -4,11 +4,9 @@ import { type Authenticated, SYSTEM_TENANT } from '../../kernel/storage/tables.t
 import { seqMax } from './crdt/hybrid-clock.ts';
 import { REGION_CELLS } from './directory-store.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    region_vectors: Authenticated<VectorRow>;
-    region_clocks: Authenticated<ClockRow>;
-  }
+export interface RegionsNumbersTables {
+  region_vectors: Authenticated<VectorRow>;
+  region_clocks: Authenticated<ClockRow>;
 }
 
 /** Up to which number this region has all operations of an origin. */

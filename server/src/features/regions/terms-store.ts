@@ -3,10 +3,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { type Authenticated, SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    region_terms: Authenticated<TermRow>;
-  }
+export interface RegionsTermsTables {
+  region_terms: Authenticated<TermRow>;
 }
 
 /** A region that was the primary one of a tenant before the present one. */

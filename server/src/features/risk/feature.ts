@@ -20,6 +20,15 @@ const FIRST_RUN_AFTER_MS = HOUR_MS;
 export const riskFeature = feature({
   name: 'risk',
   endpoints: contract,
+  tables: {
+    plain: {
+      risk_runs: 'says when risks are computed, and how far that is',
+      secret_risks: 'says how risky secrets are; decides nothing, and the next run computes it anew',
+      secret_risk_days: 'the history of risks; decides nothing',
+      secret_risk_changes: 'how risks changed; decides nothing',
+      secret_reads: 'says who read a secret last, for its risk; decides nothing',
+    },
+  },
   uses: ['activity', 'clock', 'database', 'keyring', 'log', 'nodeId', 'regionGate'],
   needs: riskNeeds,
   build(parts) {

@@ -2,10 +2,8 @@ import { sql } from 'kysely';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    secret_reads: SecretReadRow;
-  }
+export interface RiskReadTables {
+  secret_reads: SecretReadRow;
 }
 
 /** When somebody last read a secret, to the hour. Hourly counts are deleted long before a reader is stale. */

@@ -2,10 +2,8 @@ import { everyTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    risk_runs: RiskRunRow;
-  }
+export interface RiskRunTables {
+  risk_runs: RiskRunRow;
 }
 
 /** When the risks of a tenant are computed next, and how far the present run has come. */

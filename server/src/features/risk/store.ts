@@ -6,12 +6,10 @@ import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type RiskFactor, scoreOf, withoutValue } from '../secrets/index.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    secret_risks: RiskRow;
-    secret_risk_days: RiskDayRow;
-    secret_risk_changes: RiskChangeRow;
-  }
+export interface RiskTables {
+  secret_risks: RiskRow;
+  secret_risk_days: RiskDayRow;
+  secret_risk_changes: RiskChangeRow;
 }
 
 /** The last computed risk of a secret. Scores without the factors about the value are shown to users who may not read it. */

@@ -1,9 +1,7 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    user_activity: UserActivityRow;
-  }
+export interface RollupsActivityTables {
+  user_activity: UserActivityRow;
 }
 
 /** Without a MAC: it is shown to people, and decides about nobody's access. */

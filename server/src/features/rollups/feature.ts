@@ -16,6 +16,13 @@ const TENANTS_AT_ONCE = 100;
 
 export const rollupsFeature = feature({
   name: 'rollups',
+  tables: {
+    plain: {
+      user_activity: 'when people were last seen, which is shown and decides nothing',
+      hourly_counts: 'statistics of the audit log, which decide about nobody’s access',
+      rollup_progress: 'how far the log is counted; a forged row makes the statistics wrong, not the log',
+    },
+  },
   uses: ['activity', 'audit', 'clock', 'config', 'damagedSegments', 'database', 'log', 'nodeId', 'regionGate'],
   shares: [sharedCounting],
   build(parts) {

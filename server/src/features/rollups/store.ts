@@ -3,11 +3,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { isOver } from '../../kernel/storage/due-times.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    hourly_counts: HourlyCountRow;
-    rollup_progress: ProgressRow;
-  }
+export interface RollupsTables {
+  hourly_counts: HourlyCountRow;
+  rollup_progress: ProgressRow;
 }
 
 /** Without a MAC: the counts are statistics of the audit log, and decide about nobody's access. */

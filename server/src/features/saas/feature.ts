@@ -5,6 +5,7 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import * as contract from './contract.ts';
 import { saasNeeds } from './links.ts';
 import { listPlans, PlanSettings, putPlan } from './plans.ts';
+import { PLAN_LIMITS_TABLE } from './plans-store.ts';
 import { resend, SIGNUP_KEPT_MS, signUp, verify } from './signup.ts';
 import { deleteSignupsBefore } from './signup-store.ts';
 import { readTier } from './tier.ts';
@@ -12,6 +13,13 @@ import { readTier } from './tier.ts';
 export const saasFeature = feature({
   name: 'saas',
   endpoints: contract,
+  tables: {
+    authenticated: [PLAN_LIMITS_TABLE],
+    plain: {
+      signups:
+        'the sign-up and the digest of its token are sealed, bound to the address; a changed row verifies nothing',
+    },
+  },
   uses: ['database', 'log', 'operatorTenantId', 'plans'],
   needs: saasNeeds,
   build(parts) {

@@ -3,10 +3,8 @@ import type { Plan } from '../../kernel/limits/rate-classes.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    plan_limits: Authenticated<PlanLimitsRow>;
-  }
+export interface SaasPlansTables {
+  plan_limits: Authenticated<PlanLimitsRow>;
 }
 
 /** Where the operator's limits of a plan differ from those that come with the service, in the tenant of the operator. */

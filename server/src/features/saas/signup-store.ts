@@ -1,10 +1,8 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    signups: SignupRow;
-  }
+export interface SaasSignupTables {
+  signups: SignupRow;
 }
 
 /** A sign-up whose address is not verified yet, in the tenant of the operator. What decides is sealed, bound to the address. */

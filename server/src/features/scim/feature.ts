@@ -5,19 +5,23 @@ import { opaqueTokenResolver } from '../tokens/index.ts';
 import { isProvisioned, takeOverSuspension, userRemoved } from '../users/index.ts';
 import * as contract from './contract.ts';
 import * as discovery from './discovery.ts';
-import { deleteStateOf as deleteGroupState } from './group-store.ts';
+import { deleteStateOf as deleteGroupState, SCIM_GROUPS } from './group-store.ts';
 import * as groups from './groups.ts';
 import { scimNeeds } from './links.ts';
 import * as roles from './roles.ts';
 import { ScimTokens } from './scheme.ts';
 import { queryOf, search } from './search.ts';
+import { SCIM_TOKENS } from './token-store.ts';
 import * as tokens from './tokens.ts';
 import * as userState from './user-store.ts';
+import { SCIM_USERS } from './user-store.ts';
 import { ScimUsers } from './users.ts';
 
 export const scimFeature = feature({
   name: 'scim',
   endpoints: contract,
+  tables: { authenticated: [SCIM_TOKENS, SCIM_USERS, SCIM_GROUPS] },
+  ids: ['scim'],
   uses: ['clock'],
   needs: scimNeeds,
   removes: { groupRemoved, userRemoved },

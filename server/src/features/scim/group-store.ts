@@ -6,10 +6,8 @@ import type { Filter } from './filter.ts';
 import { type Comparison, type Condition, type Expressions, listPage, textCondition, type Window } from './listing.ts';
 import type { Owner } from './user-store.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    scim_groups: Authenticated<GroupState>;
-  }
+export interface ScimGroupTables {
+  scim_groups: Authenticated<GroupState>;
 }
 
 /** A group as its provider knows it. Its members are those of the group. */

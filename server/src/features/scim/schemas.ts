@@ -306,12 +306,6 @@ export const Discovery = named(
   Type.Object({ schemas: Type.Array(Type.String(), { description: 'The schema of the document.' }) }, open),
 );
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    scim: 'scim tokens';
-  }
-}
-
 /** Per provider: one in use, and others while it is replaced. */
 export const TOKENS_MAX = 5;
 export const TTL_DAYS_MAX = 365;

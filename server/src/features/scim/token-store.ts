@@ -2,10 +2,8 @@ import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authe
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    scim_tokens: Authenticated<TokenRow>;
-  }
+export interface ScimTokenTables {
+  scim_tokens: Authenticated<TokenRow>;
 }
 
 export interface TokenRow {

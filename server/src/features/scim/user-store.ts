@@ -14,10 +14,8 @@ import {
   type Window,
 } from './listing.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    scim_users: Authenticated<UserState>;
-  }
+export interface ScimUserTables {
+  scim_users: Authenticated<UserState>;
 }
 
 /** A user as their provider knows them. The address, the role and whether they are disabled are in the row of the user. */

@@ -36,13 +36,6 @@ import {
   versionNumber,
 } from './schemas.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    sec: 'secrets';
-    rotation: 'secrets';
-  }
-}
-
 export * from './schemas.ts';
 
 const common = {

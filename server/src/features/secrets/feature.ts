@@ -12,11 +12,22 @@ import { BackendRotations } from './rotation/backend-rotation.ts';
 import { PostgresRole } from './rotation/backends/postgres-role.ts';
 import { rotate } from './rotation/rotate.ts';
 import { rotateSecretsJob } from './rotation/rotation-job.ts';
+import { ROTATIONS } from './rotation/rotation-store.ts';
+import { SECRETS, VERSIONS } from './storage/tables.ts';
 import { renewFingerprintsJob } from './value/fingerprint-job.ts';
 
 export const secretsFeature = feature({
   name: 'secrets',
   endpoints: contract,
+  tables: {
+    authenticated: [SECRETS, VERSIONS, ROTATIONS],
+    plain: {
+      secret_expiry_announcements:
+        'says which ends of secrets were announced; a forged row leaves one out, a removed one announces it again',
+      secret_tags: 'finds secrets by their tags; what is decided on are the tags of the secret’s own row',
+    },
+  },
+  ids: ['sec', 'rotation'],
   uses: [
     'audit',
     'clock',

@@ -1,10 +1,8 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    device_codes: DeviceRow;
-  }
+export interface SignOnDeviceTables {
+  device_codes: DeviceRow;
 }
 
 /** A command line that waits for a person, in the tenant of the operator. Who confirmed it is sealed, bound to the code. */

@@ -13,11 +13,20 @@ import { deleteLogoutsBefore } from './logout-store.ts';
 import * as providers from './providers.ts';
 import * as signIn from './sign-in.ts';
 import { backchannelLogout, readSignOut } from './sign-out.ts';
-import { deleteIdentitiesOf, hasIdentity } from './store.ts';
+import { deleteIdentitiesOf, hasIdentity, SSO_IDENTITIES, SSO_PROVIDERS } from './store.ts';
 
 export const signOnFeature = feature({
   name: 'sign-on',
   endpoints: contract,
+  tables: {
+    authenticated: [SSO_PROVIDERS, SSO_IDENTITIES],
+    plain: {
+      sso_logouts:
+        'remembers logout tokens that were used, within minutes; one that is sent again is still signed by the provider, and can only end sessions',
+      device_codes:
+        'who confirmed a command line is sealed, bound to its code; a forged row or state confirms nothing, and an old one ends within minutes',
+    },
+  },
   uses: ['database'],
   needs: signOnNeeds,
   removes: { signOnProviderRemoved },

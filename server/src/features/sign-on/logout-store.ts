@@ -2,10 +2,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import type { ProviderSession } from '../tokens/index.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    sso_logouts: LogoutRow;
-  }
+export interface SignOnLogoutTables {
+  sso_logouts: LogoutRow;
 }
 
 /** A logout token that was received. It counts once, and ends sign-ins of its subject that had not completed when it came. */

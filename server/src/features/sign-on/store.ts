@@ -4,11 +4,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    sso_providers: Authenticated<ProviderRow>;
-    sso_identities: Authenticated<IdentityRow>;
-  }
+export interface SignOnTables {
+  sso_providers: Authenticated<ProviderRow>;
+  sso_identities: Authenticated<IdentityRow>;
 }
 
 export interface ProviderRow {

@@ -16,12 +16,6 @@ import {
 import { AnomalyThresholds } from '../anomalies/index.ts';
 import { OCCASIONS } from '../mail/index.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    tenant: 'tenants';
-  }
-}
-
 const status = named(
   'TenantStatus',
   'All credentials of a suspended tenant are rejected; nothing is deleted.',

@@ -6,6 +6,7 @@ import * as tenants from './service.ts';
 export const tenantsFeature = feature({
   name: 'tenants',
   endpoints: contract,
+  ids: ['tenant'],
   needs: tenantNeeds,
   build: (parts) => ({
     handlers: {

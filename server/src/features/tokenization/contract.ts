@@ -4,12 +4,6 @@ import { id, nullable, object, timestampText } from '../../kernel/wire/wire.ts';
 import { VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    tok: 'tokenization';
-  }
-}
-
 const common = {
   noun: 'tokenization',
   nounDescription: 'Tokens that replace a sensitive value, so that others can pass them on without seeing the value.',

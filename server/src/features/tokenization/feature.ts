@@ -12,6 +12,8 @@ const FORGOTTEN_AT_ONCE = 1000;
 export const tokenizationFeature = feature({
   name: 'tokenization',
   endpoints: contract,
+  tables: { plain: { tokenized_values: 'sealed, bound to their vault, token and end' } },
+  ids: ['tok'],
   uses: ['database'],
   build(parts) {
     const { database } = parts;

@@ -2,10 +2,8 @@ import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    tokenized_values: TokenizedValueRow;
-  }
+export interface TokenizationTables {
+  tokenized_values: TokenizedValueRow;
 }
 
 export interface TokenizedValueRow {

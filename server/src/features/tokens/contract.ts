@@ -17,12 +17,6 @@ import {
   timestampText,
 } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    token: 'tokens';
-  }
-}
-
 export const PAT_TTL_DAYS_MAX = 365;
 export const PAT_TTL_DAYS_DEFAULT = 90;
 

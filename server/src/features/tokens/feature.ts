@@ -20,6 +20,8 @@ const FORGOTTEN_AT_ONCE = 100;
 export const tokensFeature = feature({
   name: 'tokens',
   endpoints: contract,
+  tables: { authenticated: [TOKENS] },
+  ids: ['token'],
   uses: ['audit', 'clock', 'database', 'dpop', 'metrics', 'operatorTenantId', 'regionGate', 'signingKeys'],
   needs: tokenNeeds,
   build(parts) {

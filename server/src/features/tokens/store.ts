@@ -6,10 +6,8 @@ import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import type { UserRow } from '../users/index.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    tokens: Authenticated<TokenRow>;
-  }
+export interface TokensTables {
+  tokens: Authenticated<TokenRow>;
 }
 
 export interface TokenRow {

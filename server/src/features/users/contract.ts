@@ -19,12 +19,6 @@ import {
   vaultName,
 } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    user: 'users';
-  }
-}
-
 /** The statuses an admin can set. An invited user becomes active by accepting. */
 const SET_STATUSES = ['active', 'disabled'] as const;
 export const USER_STATUSES = ['invited', ...SET_STATUSES] as const;

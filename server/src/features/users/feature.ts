@@ -1,11 +1,15 @@
 import { feature } from '../../kernel/feature/declaration.ts';
 import * as contract from './contract.ts';
+import { INVITATIONS } from './invitation-store.ts';
 import { userNeeds, userRemoved } from './links.ts';
 import { Users } from './service.ts';
+import { USERS } from './store.ts';
 
 export const usersFeature = feature({
   name: 'users',
   endpoints: contract,
+  tables: { authenticated: [USERS, INVITATIONS] },
+  ids: ['user'],
   needs: userNeeds,
   removes: { userRemoved },
   build(parts) {

@@ -2,10 +2,8 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    invitations: Authenticated<InvitationRow>;
-  }
+export interface UsersInvitationTables {
+  invitations: Authenticated<InvitationRow>;
 }
 
 /** Lets the holder of its token choose the password of an account that has none yet. */

@@ -6,10 +6,8 @@ import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import { canonicalEmail } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    users: Authenticated<UserRow>;
-  }
+export interface UsersTables {
+  users: Authenticated<UserRow>;
 }
 
 export interface UserRow {

@@ -29,12 +29,6 @@ import {
   vaultParam,
 } from './schemas.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    vault: 'vaults';
-  }
-}
-
 export * from './schemas.ts';
 
 const common = {

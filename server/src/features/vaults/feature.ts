@@ -8,11 +8,13 @@ import * as members from './members.ts';
 import { listVaultsOfUser } from './memberships.ts';
 import { purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
-import { deleteVaultMember } from './store.ts';
+import { deleteVaultMember, VAULT_MEMBERS, VAULTS } from './store.ts';
 
 export const vaultsFeature = feature({
   name: 'vaults',
   endpoints: contract,
+  tables: { authenticated: [VAULTS, VAULT_MEMBERS] },
+  ids: ['vault'],
   uses: ['audit', 'clock', 'database'],
   needs: vaultNeeds,
   removes: { vaultContentsRemoved },

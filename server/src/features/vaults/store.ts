@@ -10,11 +10,9 @@ import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import { membersOfGroups } from '../groups/index.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    vaults: Authenticated<VaultRow, 'secrets_count'>;
-    vault_members: Authenticated<VaultMemberRow>;
-  }
+export interface VaultsTables {
+  vaults: Authenticated<VaultRow, 'secrets_count'>;
+  vault_members: Authenticated<VaultMemberRow>;
 }
 
 export interface VaultRow {

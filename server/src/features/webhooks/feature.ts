@@ -5,13 +5,20 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import * as contract from './contract.ts';
 import { deliveryWorker } from './delivery.ts';
 import * as webhooks from './service.ts';
-import { deleteEnded } from './store.ts';
+import { deleteEnded, WEBHOOKS } from './store.ts';
 
 const DELIVERIES_KEPT_MS = 30 * DAY_MS;
 
 export const webhooksFeature = feature({
   name: 'webhooks',
   endpoints: contract,
+  tables: {
+    authenticated: [WEBHOOKS],
+    plain: {
+      webhook_deliveries: 'says what is told to the receiver of a webhook, whose address and secret are in its own row',
+    },
+  },
+  ids: ['webhook', 'delivery'],
   uses: ['activity', 'audit', 'clock', 'database', 'http', 'keyring', 'log', 'metrics', 'regionGate'],
   build(parts) {
     const { http } = parts;

@@ -2,13 +2,6 @@ import Type, { type Static } from 'typebox';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { id, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
-declare module '../../kernel/base/ids.ts' {
-  interface IdPrefixes {
-    webhook: 'webhooks';
-    delivery: 'webhooks';
-  }
-}
-
 /** Events that subscriptions can ask for, with the field that holds their object and what they tell. */
 export const EVENTS = {
   'anomaly.detected': ['anomaly', 'A detector found something unusual.'],

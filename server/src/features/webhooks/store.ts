@@ -7,11 +7,9 @@ import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    webhooks: Authenticated<WebhookRow>;
-    webhook_deliveries: DeliveryRow;
-  }
+export interface WebhooksTables {
+  webhooks: Authenticated<WebhookRow>;
+  webhook_deliveries: DeliveryRow;
 }
 
 export interface WebhookRow {

@@ -3,11 +3,12 @@ import { connectionRemoved } from '../policies/index.ts';
 import * as contract from './contract.ts';
 import { login } from './login.ts';
 import * as methods from './service.ts';
-import { deleteMethodsOf } from './store.ts';
+import { deleteMethodsOf, METHODS } from './store.ts';
 
 export const workloadIdentityFeature = feature({
   name: 'workload-identity',
   endpoints: contract,
+  tables: { authenticated: [METHODS] },
   uses: ['http', 'keySets'],
   build: (parts) => ({
     handlers: {

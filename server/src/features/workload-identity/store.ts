@@ -4,10 +4,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 
-declare module '../../kernel/storage/tables.ts' {
-  interface Tables {
-    workload_methods: Authenticated<MethodRow>;
-  }
+export interface WorkloadIdentityTables {
+  workload_methods: Authenticated<MethodRow>;
 }
 
 export interface MethodRow {

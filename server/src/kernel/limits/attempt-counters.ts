@@ -3,10 +3,8 @@ import type { Tx } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
-declare module '../storage/tables.ts' {
-  interface Tables {
-    login_failures: LoginFailuresRow;
-  }
+export interface AttemptCountersTables {
+  login_failures: LoginFailuresRow;
 }
 
 /** Failed logins of one subject, or what was counted of it in a period, by its hash: an account (existing or not), an address or a mailbox. */

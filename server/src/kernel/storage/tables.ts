@@ -9,9 +9,8 @@ export type Authenticated<R, Uncovered extends keyof R = never> = {
 } & Pick<R, Uncovered> & { row_mac: ColumnType<Uint8Array | null, Uint8Array, never> };
 
 /**
- * The typed tables. The kernel declares its own here; a feature adds its own beside its store: `declare module '../../kernel/storage/tables.ts' {
- * interface Tables { users: UsersTable } }`.
- * Columns are portable: text, integer, 64-bit integer (epoch milliseconds) and blob; booleans are 0 and 1.
+ * The typed tables: those of the kernel, to which `assembly/tables.ts` adds those of all features. Columns are portable: text, integer, 64-bit
+ * integer (epoch milliseconds) and blob; booleans are 0 and 1.
  */
 export interface Tables {
   installation: InstallationTable;

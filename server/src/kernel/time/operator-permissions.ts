@@ -1,10 +1,8 @@
 import type { Reader, Tx } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
-declare module '../storage/tables.ts' {
-  interface Tables {
-    operator_words: OperatorPermissionRow;
-  }
+export interface OperatorPermissionsTables {
+  operator_words: OperatorPermissionRow;
 }
 
 /** A temporary permission that the operator gave. */

@@ -1,5 +1,5 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
-import { type IdPrefix, idPattern } from '../base/ids.ts';
+import { idPattern } from '../base/ids.ts';
 import { BINDING_LENGTH, CURSOR_LENGTH_MAX } from './cursor.ts';
 import { named } from './named-schemas.ts';
 
@@ -28,7 +28,7 @@ export function record<V extends TSchema>(
   return Type.Record(Type.String({ pattern: keyPattern }), value, { ...options, additionalProperties: false });
 }
 
-export function id(prefix: IdPrefix) {
+export function id(prefix: string) {
   return Type.String({ pattern: idPattern(prefix), description: `An id that starts with ${prefix}_.` });
 }
 

@@ -1,10 +1,8 @@
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import type { SecretRow } from '../storage/tables.ts';
 
-declare module '../../../kernel/storage/tables.ts' {
-  interface Tables {
-    secret_expiry_announcements: AnnouncementRow;
-  }
+export interface SecretsExpiryTables {
+  secret_expiry_announcements: AnnouncementRow;
 }
 
 /** An end of a secret that was announced. The row stays as long as the secret, so that a rollback to an older value announces nothing again. */

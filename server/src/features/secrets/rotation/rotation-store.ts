@@ -2,10 +2,8 @@ import { AuthenticatedTable } from '../../../kernel/integrity/authenticated-tabl
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import type { Authenticated } from '../../../kernel/storage/tables.ts';
 
-declare module '../../../kernel/storage/tables.ts' {
-  interface Tables {
-    rotations: Authenticated<RotationRow, 'failure' | 'lease_until' | 'finished_at'>;
-  }
+export interface SecretsRotationTables {
+  rotations: Authenticated<RotationRow, 'failure' | 'lease_until' | 'finished_at'>;
 }
 
 /** A rotation through a backend. The candidate value is stored until the outcome is known. */

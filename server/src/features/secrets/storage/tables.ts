@@ -1,12 +1,10 @@
 import { AuthenticatedTable } from '../../../kernel/integrity/authenticated-table.ts';
 import type { Authenticated } from '../../../kernel/storage/tables.ts';
 
-declare module '../../../kernel/storage/tables.ts' {
-  interface Tables {
-    secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version' | 'expires_at'>;
-    secret_tags: SecretTagRow;
-    secret_versions: Authenticated<SecretVersionRow>;
-  }
+export interface SecretsTables {
+  secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version' | 'expires_at'>;
+  secret_tags: SecretTagRow;
+  secret_versions: Authenticated<SecretVersionRow>;
 }
 
 /** A secret with its newest version. */
