@@ -7,7 +7,7 @@ export {
   refuseInactive,
   refuseSuspended,
 } from './exchange.ts';
-export type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
+export type { ConnectionCertificates } from './ports.ts';
 export { actingConnection, allowlistOf } from './principal.ts';
 export {
   existing as existingConnection,

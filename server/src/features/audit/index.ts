@@ -5,7 +5,7 @@ export { findArchive, prunedRanges } from './archive-store.ts';
 export { archiveTargetOf } from './archive-target.ts';
 export { checkpointToWire } from './checkpoint-wire.ts';
 export { compactAuditJob } from './compaction.ts';
-export { AuditFilter as AuditFilterSchema, type AuditRecord, type Checkpoint } from './contract.ts';
+export { AuditFilter as AuditFilterSchema, type AuditRecord } from './contract.ts';
 export { countedSeq, exportedSeq } from './links.ts';
 export { type AuditFilter, auditRecordOf, isWanted, parseTime } from './service.ts';
 export {
@@ -16,10 +16,4 @@ export {
   segmentHolding,
   seqBefore,
 } from './store.ts';
-export {
-  type ExpectedHead,
-  type Verification,
-  type VerificationParts,
-  verify as verifyTenant,
-} from './verification.ts';
-export { VERIFIED } from './verified-store.ts';
+export { type ExpectedHead, type Verification, verify as verifyTenant } from './verification.ts';

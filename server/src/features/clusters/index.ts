@@ -1,2 +1,2 @@
 export { clusterRemoved } from './links.ts';
-export { CLUSTER_POLICIES, CLUSTERS, countClusters, productionClusters } from './store.ts';
+export { countClusters, productionClusters } from './store.ts';

@@ -1,2 +1,2 @@
 export { effectiveSecrets } from './composition.ts';
-export { BINDINGS, ENVIRONMENTS } from './store.ts';
+export { BINDINGS } from './store.ts';

@@ -1,1 +1,1 @@
-export { enabledFederations, FEDERATIONS, type FederationRow } from './store.ts';
+export { enabledFederations, type FederationRow } from './store.ts';

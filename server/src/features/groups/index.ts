@@ -5,7 +5,6 @@ export {
   deleteMember,
   findGroupByIdOrName,
   GROUP_MEMBERS,
-  GROUPS,
   groupNames,
   groupsOfUser,
   groupsOfUsers,

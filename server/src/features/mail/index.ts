@@ -1,5 +1,5 @@
 export { countMail, mailboxOf, STRANGER_MAILS_PER_DAY_MAX } from './limits.ts';
-export { isMailAddress, type Message } from './message.ts';
+export type { Message } from './message.ts';
 export {
   approvalNotice,
   breakGlassNotice,

@@ -17,6 +17,6 @@ export { PASSKEYS } from './passkey-store.ts';
 export { passkeyNamed, requestOptions, SIGN_IN, stepUpOf } from './passkeys.ts';
 export { isFirstStart, isFresh, requireFresh, requireShownSince } from './removal.ts';
 export { ContinuedSession, PasskeyAssertion, PasskeyRequestOptions } from './schemas.ts';
-export { type SecondFactor, secondFactor } from './service.ts';
+export { secondFactor } from './service.ts';
 export { countRecoveryCodes, RECOVERY_CODES, TOTP } from './store.ts';
 export { refusedPasskey, spendAssertion, verifyAssertion } from './webauthn.ts';

@@ -9,5 +9,5 @@ export {
 } from './links.ts';
 export { policiesOfConnection, policiesOfUser } from './service.ts';
 export { policyToSimulate } from './simulation.ts';
-export { ATTACHMENTS, FORMER_VERSIONS, POLICIES } from './store.ts';
+export { ATTACHMENTS, POLICIES } from './store.ts';
 export type { RightsOfSome } from './who-can.ts';

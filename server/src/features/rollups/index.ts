@@ -1,4 +1,3 @@
 export { connectionResource, UNNAMED } from './counted-entries.ts';
-export type { Counting } from './counting.ts';
-export { type CountCursor, type CountOptions, type HourlyCount, hourlyCounts, rolledUpSince } from './counts.ts';
+export { type CountCursor, type HourlyCount, hourlyCounts, rolledUpSince } from './counts.ts';
 export { sharedCounting } from './links.ts';

@@ -13,7 +13,5 @@ export {
   lockProvider,
   type ProviderRow,
   providersOf,
-  SSO_IDENTITIES,
-  SSO_PROVIDERS,
   stateOf,
 } from './store.ts';

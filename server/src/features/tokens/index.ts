@@ -8,7 +8,7 @@ export {
 } from './bearer.ts';
 export { tokenKind } from './contract.ts';
 export { endSessions, moveChildren, revoke as revokeTokens, revokeTokensOfUser } from './ending-store.ts';
-export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
+export { type IssuedToken, issueToken } from './issuer.ts';
 export { machineTokenResolvers, opaqueTokenResolver } from './links.ts';
 export {
   findToken,

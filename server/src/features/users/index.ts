@@ -2,13 +2,7 @@ export { accountState } from './account-state.ts';
 export { isExemptFromSignOn, isMarked } from './break-glass.ts';
 export type { SecondFactorOfUser, VaultGrant } from './contract.ts';
 export { INVITATION_TOKEN } from './invitation.ts';
-export {
-  deleteInvitation,
-  findInvitation,
-  INVITATIONS,
-  type InvitationRow,
-  lockInvitation,
-} from './invitation-store.ts';
+export { deleteInvitation, findInvitation, type InvitationRow, lockInvitation } from './invitation-store.ts';
 export {
   addToVaults,
   hasSignOnIdentity,

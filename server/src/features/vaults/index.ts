@@ -3,7 +3,7 @@ export { SECRET_IDS_MAX, Tags, tagText, vaultName } from './contract.ts';
 export { managedBy, managersOf } from './deletion.ts';
 export { policiesTouchingVault, secretIdsInVault, vaultContentsRemoved } from './links.ts';
 export { vaultKeyPurpose } from './retention.ts';
-export { type MemberReview, memberReviews, type NamedVault, vaultsById } from './review-store.ts';
+export { memberReviews, vaultsById } from './review-store.ts';
 export { requireRoomForSecrets } from './service.ts';
 export {
   type AuditRetention,
@@ -17,7 +17,6 @@ export {
   membershipsOf,
   memberUserIds,
   shareVault,
-  VAULT_MEMBERS,
   VAULTS,
   type VaultRow,
   vaultDigest,

@@ -1,3 +1,2 @@
 export { type Emitted, emit, emitAll } from './emission.ts';
 export { isAtLeast, SEVERITIES, type Severity, SeveritySchema } from './schemas.ts';
-export { WEBHOOKS } from './store.ts';

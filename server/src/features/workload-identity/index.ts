@@ -1,1 +1,1 @@
-export { METHODS, type MethodRow, methodsOfConnections } from './store.ts';
+export { type MethodRow, methodsOfConnections } from './store.ts';

@@ -1,1 +1,0 @@
-export { SUBSCRIPTIONS } from './store.ts';

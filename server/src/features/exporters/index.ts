@@ -1,1 +1,0 @@
-export { EXPORTERS } from './store.ts';
