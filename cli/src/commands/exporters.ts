@@ -59,6 +59,7 @@ export function register(program: Command): void {
         isRequired: true,
       },
       ...FIELDS,
+      { flags: '--disabled', description: 'send nothing until it is enabled', to: 'body/enabled', value: false },
     ],
     says: ({ id }) => `Created ${id}. Try it: coffer exporters test ${id}`,
   });
