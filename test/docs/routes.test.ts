@@ -63,7 +63,7 @@ describe('routes with a wildcard', () => {
     const echo = {
       async answer(ready, call) {
         try {
-          ready.validate(call);
+          ready.validate(call, null);
         } catch {
           return { status: 422, headers: {}, body: '{}' };
         }

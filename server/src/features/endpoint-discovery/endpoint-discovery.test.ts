@@ -168,6 +168,29 @@ onBothDatabases('accounts of hosts', (database) => {
       assert.deepEqual(await listed(), []);
     });
 
+    test('is refused for each account that is wrong, wherever it is in a long list', async () => {
+      const good = Array.from({ length: 3000 }, (_, no) => account(`user-${no}`, { ssh_keys: [sshKey(`key-${no}`)] }));
+      const pointersOf = async (accounts: readonly object[]) => {
+        const { status, body } = await report('long-1', accounts);
+        assert.equal(status, 422);
+        return body.error.details.fields.map(({ pointer }: { pointer: string }) => pointer);
+      };
+      const [first, last] = [
+        account('ada', { uid: -1 }),
+        account('bob', { ssh_keys: [sshKey('a', { type: 'ssh rsa' })] }),
+      ];
+      assert.deepEqual(await pointersOf([...good, first, account('eve'), last]), [
+        '/body/accounts/3000/uid',
+        '/body/accounts/3002/ssh_keys/0/type',
+      ]);
+      assert.deepEqual(await pointersOf([...good, null as never]), ['/body/accounts/3000']);
+      assert.equal((await pointersOf(good.map(() => first))).length, 20);
+      const tooMany = Array.from({ length: 10_001 }, (_, no) => account(`user-${no}`));
+      assert.deepEqual(await pointersOf(tooMany), ['/body/accounts']);
+      await invalid(report('long-1', good, { more: 1 }), '/body/more');
+      assert.deepEqual(await listed('host=long-1'), []);
+    });
+
     test('has any opaque id that begins with host_, compared byte by byte', async () => {
       for (const host_id of ['host_abc', 'host_A.b-c_1', `host_${'x'.repeat(64)}`])
         assert.equal((await ok(report('web-1', [], { host_id }))).host_id, host_id);

@@ -25,6 +25,25 @@ test('a large body means the same as it would in place', async () => {
   for (const text of texts) assert.deepEqual(await thread.parse(bytesOf(text)), parseJson(Buffer.from(text)));
 });
 
+test('a large list, which the thread sends in parts, is whole and in order', async () => {
+  const row = (no: number) => ({
+    no,
+    keys: Array.from({ length: no % 7 }, (_, i) => ({ i, text: `k${i}` })),
+    none: null,
+  });
+  const value = {
+    name: 'before',
+    rows: Array.from({ length: 20_000 }, (_, no) => row(no)),
+    one: [Array.from({ length: 30_000 }, (_, no) => no)],
+    few: [1, 2, 3],
+    empty: [],
+    constructor: { nested: Array.from({ length: 20_000 }, (_, no) => String(no)) },
+  };
+  const parsed = await thread.parse(bytesOf(JSON.stringify(value)), 1_000_000);
+  assert.deepEqual(parsed, value);
+  assert.deepEqual(Object.keys(parsed as object), Object.keys(value));
+});
+
 test('what is refused in place is refused in the same words', async () => {
   const texts = [
     `{"a":"${filler}","a":1}`,

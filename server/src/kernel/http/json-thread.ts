@@ -1,6 +1,8 @@
 import { extname } from 'node:path';
+import { deserialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { unavailable } from '../base/errors.ts';
+import { nextIteration, TimeSlice } from '../fairness/time-slice.ts';
 import { JsonError, MAX_JSON_MEMBERS, parseJson } from '../wire/json.ts';
 
 /** Up to this size a body is parsed on the main thread, which takes a few milliseconds at most, about as long as the transfer to the worker. */
@@ -11,7 +13,13 @@ const THREAD_HEAP_MIB_MAX = 256;
 const WORKER_FILE = `./json-thread-worker${extname(import.meta.url)}`;
 
 /** The thread's responses, in the order of the messages. */
-export type ThreadAnswer = { value: unknown } | { problem: string };
+export type ThreadAnswer = { value: unknown; parts: readonly ListPart[] } | { problem: string };
+
+/** Elements of one of the value's lists, serialized. A message is deserialized in one turn, so it must not have all of a large value. */
+export interface ListPart {
+  list: string;
+  elements: Uint8Array<ArrayBuffer>;
+}
 
 /** What the thread has to parse. */
 export interface ThreadQuestion {
@@ -67,7 +75,7 @@ export class JsonThread {
   #answer(answer: ThreadAnswer): void {
     const waiting = this.#waiting.shift();
     if ('problem' in answer) waiting?.reject(new JsonError(answer.problem));
-    else waiting?.resolve(answer.value);
+    else waiting?.resolve(answer.parts.length === 0 ? answer.value : assembled(answer.value, answer.parts));
   }
 
   /** Whatever ended the thread, the next large body starts a new one. */
@@ -77,4 +85,14 @@ export class JsonThread {
     this.#worker = null;
     for (const { reject } of waiting) reject(unavailable('The body could not be parsed now: send it again.', cause));
   }
+}
+
+async function assembled(value: unknown, parts: readonly ListPart[]): Promise<unknown> {
+  const slice = new TimeSlice(nextIteration);
+  for (const { list, elements } of parts) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
+    (Reflect.get(value as object, list) as unknown[]).push(...(deserialize(elements) as unknown[]));
+  }
+  return value;
 }

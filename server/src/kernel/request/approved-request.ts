@@ -72,7 +72,7 @@ export class ApprovedRequest {
     const ctx = this.#ctx;
     requireTier(ctx);
     requireOwnTenant(ctx);
-    const input = this.#endpoint.validate(ctx.call);
+    const input = await this.#endpoint.validate(ctx.call, ctx.tenantId);
     authorizeDeclared(ctx);
     await this.#endpoint.handler(ctx, input);
     if (ctx.outcome === null) throw new Error(`${ctx.declaration.name} was approved but changed nothing`);

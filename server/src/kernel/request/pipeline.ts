@@ -79,7 +79,8 @@ export class Pipeline {
       if (admitting !== undefined) await admitting;
       trace?.step('parse');
       if (unread !== null) await this.#receive(run.ctx, unread);
-      const input = endpoint.validate(run.ctx.call);
+      const validated = endpoint.validate(run.ctx.call, run.ctx.caller.tenantIdOrNull);
+      const input = validated instanceof Promise ? await validated : validated;
       trace?.step('authorize');
       authorizeDeclared(run.ctx);
       trace?.step('handle');

@@ -3,11 +3,13 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { Call } from '../auth/call.ts';
 import { CofferError, type FieldProblem, invalid, tooLarge } from '../base/errors.ts';
 import { type EndpointDeclaration, type Input, NONE } from '../endpoint/declaration.ts';
+import { TimeSlice } from '../fairness/time-slice.ts';
 import { reasonOfPattern } from '../wire/pattern-reasons.ts';
 import { parseSecretPath } from '../wire/secret-path.ts';
 import { coerceQuery, parseQuery, QueryError } from './query.ts';
 
-export type InputValidator = (call: Call) => Input;
+/** Returns a promise only for a body that takes more than one turn. Its turns are those of the tenant. */
+export type InputValidator = (call: Call, tenantId: string | null) => Input | Promise<Input>;
 
 const PROBLEMS_MAX = 20;
 
@@ -18,17 +20,23 @@ export function inputValidator(e: EndpointDeclaration): InputValidator {
   const query = e.query === NONE ? null : e.query;
   const checkQuery = query === null ? null : checker(query, '/query');
   const body = e.body === NONE ? null : checker(e.body, '/body');
-  return (call) => {
+  const inSlices = e.body === NONE || e.bodyMembersMax === undefined ? null : sliceChecker(e.body);
+  return (call, tenantId) => {
     const problems: FieldProblem[] = [];
     params?.(call.params, problems);
     if (starName !== undefined) checkSecretPath(call.params[starName] ?? '', starName, problems);
     const coerced = queryOf(call.url, query, problems);
     checkQuery?.(coerced, problems);
-    if (body !== null) body(call.body === undefined ? {} : call.body, problems);
+    const value = call.body === undefined ? {} : call.body;
+    const accepted = () => {
+      if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
+      return { params: call.params, query: coerced, body: value } as Input;
+    };
+    if (inSlices !== null && tenantId !== null) return inSlices(value, problems, tenantId).then(accepted);
+    if (body !== null) body(value, problems);
     else if (call.body !== undefined && e.rawBody !== true)
       problems.push({ pointer: '/body', reason: 'must be omitted: this endpoint accepts no body' });
-    if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
-    return { params: call.params, query: coerced, body: call.body === undefined ? {} : call.body } as Input;
+    return accepted();
   };
 }
 
@@ -57,10 +65,40 @@ export function problemsIn(schema: TSchema, value: unknown, at: string): FieldPr
   return problems.slice(0, PROBLEMS_MAX);
 }
 
+/**
+ * For a body with far more members than most: first everything but the elements of its lists, then these one after the other, with other requests
+ * in between.
+ */
+function sliceChecker(schema: TSchema): (value: unknown, problems: FieldProblem[], tenantId: string) => Promise<void> {
+  const { properties = {} } = schema as ListingSchema;
+  const lists = Object.entries(properties).filter(([, part]) => part.type === 'array');
+  const anyElements = lists.map(([name, part]) => [name, { ...part, items: {} }]);
+  const outer = checker({ ...schema, properties: { ...properties, ...Object.fromEntries(anyElements) } }, '/body');
+  const elements = lists.map(([name, { items = {} }]) => ({ name, check: checker(items, `/body/${name}`) }));
+  return async (value, problems, tenantId) => {
+    outer(value, problems);
+    if (problems.length > 0) return;
+    const slice = TimeSlice.of(tenantId);
+    for (const { name, check } of elements) {
+      const list = Reflect.get(value as object, name) as readonly unknown[] | undefined;
+      for (const [i, element] of list?.entries() ?? []) {
+        check(element, problems, `/body/${name}/${i}`);
+        if (problems.length >= PROBLEMS_MAX) return;
+        const pause = slice.pause();
+        if (pause !== undefined) await pause;
+      }
+    }
+  };
+}
+
+interface ListingSchema {
+  properties?: Record<string, TSchema & { type?: unknown; items?: TSchema }>;
+}
+
 /** Compiled on first use, because compiling all schemas would take a large part of the startup time. */
-function checker(schema: TSchema, at: string): (value: unknown, problems: FieldProblem[]) => void {
+function checker(schema: TSchema, root: string): (value: unknown, problems: FieldProblem[], at?: string) => void {
   let compiled: Validator | null = null;
-  return (value, problems) => {
+  return (value, problems, at = root) => {
     compiled ??= Compile(schema);
     if (compiled.Check(value)) return;
     const surplus = surplusMembers(schema, value, at);
