@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { CheckpointSet } from '../../cli/src/verify/checkpoints.ts';
 import { UnreadableInputError } from '../../cli/src/verify/log.ts';
 import { type Problem, type Result, verifyLog, type Wanted } from '../../cli/src/verify/verification.ts';
-import { signCheckpoint } from '../../server/src/features/audit/checkpoint.ts';
+import { signCheckpoint } from '../../server/src/features/audit/checkpoints/checkpoint.ts';
 import { PqcKeys } from '../../server/src/features/pqc/index.ts';
 import { addTenant, ok, type Tenant } from '../support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';

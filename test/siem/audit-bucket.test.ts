@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { ArchiveBucket } from '../../server/src/features/audit/archive-bucket.ts';
+import { ArchiveBucket } from '../../server/src/features/audit/archive/archive-bucket.ts';
 import { HOUR_MS } from '../../server/src/kernel/base/clock.ts';
 import { signedHeaders } from '../../server/src/kernel/outbound/aws-signature.ts';
 import { archive, archivesOf, grow, prune } from '../support/audit-growth.ts';

@@ -9,7 +9,7 @@ import type { ApprovalsTables } from '../features/approvals/store.ts';
 import type { AttackPathsTables } from '../features/attack-paths/store.ts';
 import type { AttestationTables } from '../features/attestation/store.ts';
 import type { AuditTables } from '../features/audit/store.ts';
-import type { AuditVerifiedTables } from '../features/audit/verified-store.ts';
+import type { AuditVerifiedTables } from '../features/audit/verification/verified-store.ts';
 import type { BillingTables } from '../features/billing/store.ts';
 import type { CertificatesExpiryTables } from '../features/certificates/expiry-store.ts';
 import type { CertificatesTables } from '../features/certificates/store.ts';

@@ -10,7 +10,7 @@ import { recheck } from '../../kernel/request/acceptance.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
-import { newestPruned } from './archive-store.ts';
+import { newestPruned } from './archive/archive-store.ts';
 import type { exportAudit } from './contract.ts';
 import * as store from './store.ts';
 

@@ -1,18 +1,18 @@
 import { feature } from '../../kernel/feature/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { archivingJobs } from './archive-target.ts';
-import { CheckpointFiles } from './checkpoint-files.ts';
-import { Checkpoints } from './checkpoints.ts';
-import { compactAuditJob } from './compaction.ts';
+import { archivingJobs } from './archive/archive-target.ts';
+import { CheckpointFiles } from './checkpoints/checkpoint-files.ts';
+import { Checkpoints } from './checkpoints/checkpoints.ts';
+import { compactAuditJob } from './compaction/compaction.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
 import { auditNeeds } from './links.ts';
 import { buildLookUpFilter } from './look-up-filter.ts';
-import { purgeAuditJob } from './retention.ts';
+import { purgeAuditJob } from './retention/retention.ts';
 import * as audit from './service.ts';
-import { verify } from './verification.ts';
-import { VerificationJob } from './verification-job.ts';
-import { VERIFIED } from './verified-store.ts';
+import { verify } from './verification/verification.ts';
+import { VerificationJob } from './verification/verification-job.ts';
+import { VERIFIED } from './verification/verified-store.ts';
 
 export const auditFeature = feature({
   name: 'audit',

@@ -11,7 +11,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { newestPruned } from './archive-store.ts';
+import { newestPruned } from './archive/archive-store.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
 

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import { hexOf, linkHash } from '../../kernel/audit/chain/chain.ts';
-import { resumedAfter } from '../../kernel/audit/chain/restored-chain.ts';
-import { timestamp } from '../../kernel/base/clock.ts';
-import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import type { Keyring } from '../../kernel/keys/keyring.ts';
-import type { PqcKeys } from '../pqc/index.ts';
-import { signText, textProblem } from './checkpoint.ts';
+import { hexOf, linkHash } from '../../../kernel/audit/chain/chain.ts';
+import { resumedAfter } from '../../../kernel/audit/chain/restored-chain.ts';
+import { timestamp } from '../../../kernel/base/clock.ts';
+import { UnsealError } from '../../../kernel/crypto/sealing.ts';
+import type { Keyring } from '../../../kernel/keys/keyring.ts';
+import type { PqcKeys } from '../../pqc/index.ts';
+import { signText, textProblem } from '../checkpoints/checkpoint.ts';
 
 /** The purpose of the tenant's key that archives are sealed with. Its old versions stay, so old archives can be opened. */
 export const ARCHIVE_PURPOSE = 'audit-archive';

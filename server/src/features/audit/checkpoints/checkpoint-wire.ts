@@ -1,9 +1,9 @@
-import { hexOf } from '../../kernel/audit/chain/chain.ts';
-import { timestamp } from '../../kernel/base/clock.ts';
-import { SIGNATURE_ALGORITHM } from '../pqc/index.ts';
+import { hexOf } from '../../../kernel/audit/chain/chain.ts';
+import { timestamp } from '../../../kernel/base/clock.ts';
+import { SIGNATURE_ALGORITHM } from '../../pqc/index.ts';
+import type { Checkpoint, CheckpointKey as WireKey } from '../contract.ts';
+import type { CheckpointRow } from '../store.ts';
 import type { CheckpointKey } from './checkpoint.ts';
-import type { Checkpoint, CheckpointKey as WireKey } from './contract.ts';
-import type { CheckpointRow } from './store.ts';
 
 /** Serializes checkpoints and their keys, for responses and for files. */
 

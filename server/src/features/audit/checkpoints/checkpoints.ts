@@ -1,18 +1,18 @@
-import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
-import { CofferError, notFound } from '../../kernel/base/errors.ts';
-import type { Query } from '../../kernel/endpoint/declaration.ts';
-import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import type { Context } from '../../kernel/request/context.ts';
-import { UniqueViolation } from '../../kernel/storage/database.ts';
-import { decodeCursor } from '../../kernel/wire/cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import type { PqcKeys } from '../pqc/index.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
+import { CofferError, notFound } from '../../../kernel/base/errors.ts';
+import type { Query } from '../../../kernel/endpoint/declaration.ts';
+import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
+import type { Context } from '../../../kernel/request/context.ts';
+import { UniqueViolation } from '../../../kernel/storage/database.ts';
+import { decodeCursor } from '../../../kernel/wire/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../../kernel/wire/wire.ts';
+import type { PqcKeys } from '../../pqc/index.ts';
+import type { Checkpoint, listCheckpoints } from '../contract.ts';
+import type { AuditKernel } from '../links.ts';
+import * as store from '../store.ts';
 import { checkpointKeys, settleSuccession, signCheckpoint, type Unsigned } from './checkpoint.ts';
 import type { CheckpointFiles } from './checkpoint-files.ts';
 import { checkpointToWire, keyToWire } from './checkpoint-wire.ts';
-import type { Checkpoint, listCheckpoints } from './contract.ts';
-import type { AuditKernel } from './links.ts';
-import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
 /** Tenants younger than this are left to the next run, since their log has hardly begun. */

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { sql } from 'kysely';
-import { compact, grow, pagesOf, segmentsOf } from '../../../../test/support/audit-growth.ts';
-import { purgeAudit, readsOf, sign, verified, verifiedOffline } from '../../../../test/support/audit-retention.ts';
-import { ok } from '../../../../test/support/people.ts';
-import { type DatabaseKind, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { addVault, runJobs } from '../../../../test/support/vaults.ts';
-import { walkChain } from '../../kernel/audit/chain/chain-walk.ts';
-import { textsOf } from '../../kernel/audit/chain/segment.ts';
-import { DAY_MS, MINUTE_MS, timestamp } from '../../kernel/base/clock.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { compact, grow, pagesOf, segmentsOf } from '../../../../../test/support/audit-growth.ts';
+import { purgeAudit, readsOf, sign, verified, verifiedOffline } from '../../../../../test/support/audit-retention.ts';
+import { ok } from '../../../../../test/support/people.ts';
+import { type DatabaseKind, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { addVault, runJobs } from '../../../../../test/support/vaults.ts';
+import { walkChain } from '../../../kernel/audit/chain/chain-walk.ts';
+import { textsOf } from '../../../kernel/audit/chain/segment.ts';
+import { DAY_MS, MINUTE_MS, timestamp } from '../../../kernel/base/clock.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
+import { seqBefore } from '../store.ts';
 import { compactAuditJob } from './compaction.ts';
-import { seqBefore } from './store.ts';
 
 /** A database that refuses to store how far compaction came. */
 function refusals(kind: DatabaseKind): { begin: string[]; end: string[] } {

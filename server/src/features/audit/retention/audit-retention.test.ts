@@ -12,13 +12,13 @@ import {
   verdictOf,
   verified,
   verifiedOffline,
-} from '../../../../test/support/audit-retention.ts';
-import { addPerson, addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { addSecret, addVault, auditOf, readValue, runJobs, runPurges } from '../../../../test/support/vaults.ts';
-import { DAY_MS } from '../../kernel/base/clock.ts';
-import type { Database } from '../../kernel/storage/database.ts';
-import { savePermission } from '../../kernel/time/operator-permissions.ts';
+} from '../../../../../test/support/audit-retention.ts';
+import { addPerson, addTenant, ok, type Tenant } from '../../../../../test/support/people.ts';
+import { type Answer, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { addSecret, addVault, auditOf, readValue, runJobs, runPurges } from '../../../../../test/support/vaults.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
+import type { Database } from '../../../kernel/storage/database.ts';
+import { savePermission } from '../../../kernel/time/operator-permissions.ts';
 
 onBothDatabases('retention of audit entries', (database) => {
   let service: Service;

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Attacker, attackerOf } from '../../../../test/support/attacker.ts';
+import { type Attacker, attackerOf } from '../../../../../test/support/attacker.ts';
 import {
   archive,
   archivesOf,
@@ -21,15 +21,15 @@ import {
   prune,
   pruneOnce,
   segmentsOf,
-} from '../../../../test/support/audit-growth.ts';
-import { sign, verified, verifiedOffline } from '../../../../test/support/audit-retention.ts';
-import { metricsText, seriesValue } from '../../../../test/support/metric-lines.ts';
-import { ok, refused } from '../../../../test/support/people.ts';
-import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { addSecret, addVault, auditOf, runJobs } from '../../../../test/support/vaults.ts';
-import { HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
-import { PqcKeys } from '../pqc/index.ts';
+} from '../../../../../test/support/audit-growth.ts';
+import { sign, verified, verifiedOffline } from '../../../../../test/support/audit-retention.ts';
+import { metricsText, seriesValue } from '../../../../../test/support/metric-lines.ts';
+import { ok, refused } from '../../../../../test/support/people.ts';
+import { newMigratedDatabase } from '../../../../../test/support/postgres.ts';
+import { onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { addSecret, addVault, auditOf, runJobs } from '../../../../../test/support/vaults.ts';
+import { HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
+import { PqcKeys } from '../../pqc/index.ts';
 import { ArchiveFolder } from './archive-folder.ts';
 import { openObject } from './archive-object.ts';
 import { restoreRange } from './archive-restore.ts';

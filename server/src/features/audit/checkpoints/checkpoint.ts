@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { hexOf } from '../../kernel/audit/chain/chain.ts';
-import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import { hexOf } from '../../../kernel/audit/chain/chain.ts';
+import { UnsealError } from '../../../kernel/crypto/sealing.ts';
+import { SYSTEM_TENANT } from '../../../kernel/storage/tables.ts';
 import {
   type PqcKey,
   type PqcKeys,
@@ -10,8 +10,8 @@ import {
   SIGNATURE_ALGORITHM,
   signDigest,
   verifyDigest,
-} from '../pqc/index.ts';
-import type { CheckpointRow } from './store.ts';
+} from '../../pqc/index.ts';
+import type { CheckpointRow } from '../store.ts';
 
 /** The context makes a checkpoint signature valid for nothing else, whatever the same key might ever sign. */
 const CONTEXT = Buffer.from('coffer-audit-checkpoint-v1', 'ascii');

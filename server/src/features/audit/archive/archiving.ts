@@ -1,16 +1,18 @@
-import type { ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
-import { GENESIS_HASH, hexOf, linkHash } from '../../kernel/audit/chain/chain.ts';
-import { segmentsFrom, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
-import { resumedAfter } from '../../kernel/audit/chain/restored-chain.ts';
-import { hashAt, purgedBy, textsOf } from '../../kernel/audit/chain/segment.ts';
-import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
-import { DAY_MS, HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
-import { CofferError } from '../../kernel/base/errors.ts';
-import { yielder } from '../../kernel/fairness/yielding.ts';
-import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import { OutgoingFailure } from '../../kernel/outbound/http-client.ts';
-import { UniqueViolation } from '../../kernel/storage/database.ts';
-import { ForgedRowError } from '../../kernel/storage/row-keys.ts';
+import type { ArchiveRow } from '../../../kernel/audit/chain/archived-ranges.ts';
+import { GENESIS_HASH, hexOf, linkHash } from '../../../kernel/audit/chain/chain.ts';
+import { segmentsFrom, windowEnd } from '../../../kernel/audit/chain/chain-walk.ts';
+import { resumedAfter } from '../../../kernel/audit/chain/restored-chain.ts';
+import { hashAt, purgedBy, textsOf } from '../../../kernel/audit/chain/segment.ts';
+import { systemEntry } from '../../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
+import { yielder } from '../../../kernel/fairness/yielding.ts';
+import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
+import { OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
+import { UniqueViolation } from '../../../kernel/storage/database.ts';
+import { ForgedRowError } from '../../../kernel/storage/row-keys.ts';
+import * as store from '../store.ts';
+import type { VerificationParts } from '../verification/verification.ts';
 import { type ArchiveTarget, ArchiveTargetError } from './archive-folder.ts';
 import {
   type ArchivedEntry,
@@ -22,8 +24,6 @@ import {
   openObject,
 } from './archive-object.ts';
 import * as archives from './archive-store.ts';
-import * as store from './store.ts';
-import type { VerificationParts } from './verification.ts';
 
 const JOB = 'archive-audit';
 const ACTION = 'audit:archive';

@@ -1,7 +1,7 @@
-import { ARCHIVES, type ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
-import { HASH_BYTES } from '../../kernel/audit/chain/chain.ts';
-import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { ARCHIVES, type ArchiveRow } from '../../../kernel/audit/chain/archived-ranges.ts';
+import { HASH_BYTES } from '../../../kernel/audit/chain/chain.ts';
+import type { Reader, Tx } from '../../../kernel/storage/database.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 
 /** The newest archived range of a tenant. */
 export async function lastArchive(db: Reader, tenantId: string): Promise<ArchiveRow | undefined> {

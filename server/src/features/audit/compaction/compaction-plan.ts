@@ -1,7 +1,7 @@
-import { HASH_BYTES } from '../../kernel/audit/chain/chain.ts';
-import { windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
-import { PACKED_TEXT_BYTES_MAX, packedRow, textsOf } from '../../kernel/audit/chain/segment.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { HASH_BYTES } from '../../../kernel/audit/chain/chain.ts';
+import { windowEnd } from '../../../kernel/audit/chain/chain-walk.ts';
+import { PACKED_TEXT_BYTES_MAX, packedRow, textsOf } from '../../../kernel/audit/chain/segment.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 
 /** Longer segments hardly compress better, and a page of the log reads whole segments. */
 export const PACKED_ENTRIES_MAX = 512;

@@ -1,12 +1,12 @@
-import { WINDOW_ENTRIES, windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
-import { MINUTE_MS } from '../../kernel/base/clock.ts';
-import { timeOfId } from '../../kernel/base/ids.ts';
-import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import type { Kernel } from '../../kernel/request/kernel.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
+import { WINDOW_ENTRIES, windowEnd } from '../../../kernel/audit/chain/chain-walk.ts';
+import { MINUTE_MS } from '../../../kernel/base/clock.ts';
+import { timeOfId } from '../../../kernel/base/ids.ts';
+import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
+import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
+import * as store from '../store.ts';
 import { planCompaction } from './compaction-plan.ts';
-import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
 /** Longer than entries wait to be linked and than a page of a list is read, so that hardly anybody reads a segment while it is merged. */

@@ -1,6 +1,6 @@
-import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { AuthenticatedTable } from '../../../kernel/integrity/authenticated-table.ts';
+import type { Reader, Tx } from '../../../kernel/storage/database.ts';
+import type { Authenticated } from '../../../kernel/storage/tables.ts';
 
 export interface AuditVerifiedTables {
   audit_verified: Authenticated<VerifiedRow>;

@@ -1,17 +1,17 @@
-import type { ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
-import { type BrokenLink, GENESIS_HASH, hexOf } from '../../kernel/audit/chain/chain.ts';
-import { type Visit, type WalkOptions, walkChain } from '../../kernel/audit/chain/chain-walk.ts';
-import type { Heads } from '../../kernel/audit/chain/heads.ts';
-import { PurgedEntries } from '../../kernel/audit/chain/purged-entries.ts';
-import { SECOND_MS } from '../../kernel/base/clock.ts';
-import { RowHistory } from '../../kernel/integrity/row-verification.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
-import type { PqcKeys } from '../pqc/index.ts';
-import { signatureProblem } from './checkpoint.ts';
-import type { AuditKernel } from './links.ts';
+import type { ArchiveRow } from '../../../kernel/audit/chain/archived-ranges.ts';
+import { type BrokenLink, GENESIS_HASH, hexOf } from '../../../kernel/audit/chain/chain.ts';
+import { type Visit, type WalkOptions, walkChain } from '../../../kernel/audit/chain/chain-walk.ts';
+import type { Heads } from '../../../kernel/audit/chain/heads.ts';
+import { PurgedEntries } from '../../../kernel/audit/chain/purged-entries.ts';
+import { SECOND_MS } from '../../../kernel/base/clock.ts';
+import { RowHistory } from '../../../kernel/integrity/row-verification.ts';
+import type { Reader } from '../../../kernel/storage/database.ts';
+import type { Tables } from '../../../kernel/storage/tables.ts';
+import type { PqcKeys } from '../../pqc/index.ts';
+import { signatureProblem } from '../checkpoints/checkpoint.ts';
+import type { AuditKernel } from '../links.ts';
+import * as store from '../store.ts';
 import { type RecordedRows, type VerifiedRows, verifyRecordedRows, verifyRows } from './row-check.ts';
-import * as store from './store.ts';
 
 const PAGE = 64;
 

@@ -1,6 +1,6 @@
-import { walkChain } from '../../kernel/audit/chain/chain-walk.ts';
-import { textsOf } from '../../kernel/audit/chain/segment.ts';
-import { isSignedByNode, isTombstone, type Unlinked } from '../../kernel/audit/postgres/node-segments.ts';
+import { walkChain } from '../../../kernel/audit/chain/chain-walk.ts';
+import { textsOf } from '../../../kernel/audit/chain/segment.ts';
+import { isSignedByNode, isTombstone, type Unlinked } from '../../../kernel/audit/postgres/node-segments.ts';
 import {
   compareRows,
   PROBLEMS_TOLD_MAX,
@@ -9,9 +9,9 @@ import {
   type RowProblem,
   recordsIn,
   rowProblem,
-} from '../../kernel/integrity/row-verification.ts';
-import { SYSTEM_TENANT, type Tables } from '../../kernel/storage/tables.ts';
-import * as store from './store.ts';
+} from '../../../kernel/integrity/row-verification.ts';
+import { SYSTEM_TENANT, type Tables } from '../../../kernel/storage/tables.ts';
+import * as store from '../store.ts';
 import type { VerificationParts } from './verification.ts';
 
 export interface VerifiedRows {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GENESIS_HASH, hexOf, link } from '../../kernel/audit/chain/chain.ts';
-import { PURGE_ACTION, PurgedEntries } from '../../kernel/audit/chain/purged-entries.ts';
-import { entriesByPosition, hashAt, purgedBy, segmentRow, textsOf } from '../../kernel/audit/chain/segment.ts';
-import { type AuditEntry, entryText } from '../../kernel/audit/entry/entry.ts';
-import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
-import { DAY_MS } from '../../kernel/base/clock.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
-import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { GENESIS_HASH, hexOf, link } from '../../../kernel/audit/chain/chain.ts';
+import { PURGE_ACTION, PurgedEntries } from '../../../kernel/audit/chain/purged-entries.ts';
+import { entriesByPosition, hashAt, purgedBy, segmentRow, textsOf } from '../../../kernel/audit/chain/segment.ts';
+import { type AuditEntry, entryText } from '../../../kernel/audit/entry/entry.ts';
+import { systemEntry } from '../../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../../kernel/time/cutoff.ts';
 import { isExpired, planPurge, rewriteSegments, type Window } from './purge-plan.ts';
 
 const TENANT = 'tenant_a';

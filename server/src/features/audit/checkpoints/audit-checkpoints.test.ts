@@ -3,24 +3,24 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { addTenant, allPages, ok, refused, type Tenant } from '../../../../test/support/people.ts';
-import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
+import { addTenant, allPages, ok, refused, type Tenant } from '../../../../../test/support/people.ts';
+import { newPostgresDatabase } from '../../../../../test/support/postgres.ts';
 import {
   type Answer,
   type DatabaseKind,
   onBothDatabases,
   type Service,
   startService,
-} from '../../../../test/support/service.ts';
-import { runJobs, startNodeBeside } from '../../../../test/support/vaults.ts';
-import { link } from '../../kernel/audit/chain/chain.ts';
-import { segmentText, textsOf } from '../../kernel/audit/chain/segment.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
-import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
-import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import { SIGNATURE_ALGORITHM } from '../pqc/contract.ts';
-import { keyIdOf, PqcKeys } from '../pqc/keys.ts';
+} from '../../../../../test/support/service.ts';
+import { runJobs, startNodeBeside } from '../../../../../test/support/vaults.ts';
+import { link } from '../../../kernel/audit/chain/chain.ts';
+import { segmentText, textsOf } from '../../../kernel/audit/chain/segment.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
+import { UnsealError } from '../../../kernel/crypto/sealing.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../../../kernel/storage/tables.ts';
+import { SIGNATURE_ALGORITHM } from '../../pqc/contract.ts';
+import { keyIdOf, PqcKeys } from '../../pqc/keys.ts';
 
 const JOB = 'sign-audit-checkpoints';
 

@@ -1,7 +1,7 @@
-import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
-import { CofferError } from '../../kernel/base/errors.ts';
-import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import * as store from './store.ts';
+import { DAY_MS, HOUR_MS } from '../../../kernel/base/clock.ts';
+import { CofferError } from '../../../kernel/base/errors.ts';
+import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
+import * as store from '../store.ts';
 import { type Position, type VerificationParts, verifyFully, verifySince } from './verification.ts';
 import { findVerified, saveVerified } from './verified-store.ts';
 

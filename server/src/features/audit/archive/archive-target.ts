@@ -1,10 +1,10 @@
-import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { Job } from '../../../kernel/jobs/job-runner.ts';
+import type { AuditKernel } from '../links.ts';
+import type { VerificationParts } from '../verification/verification.ts';
 import { ArchiveBucket } from './archive-bucket.ts';
 import { ArchiveFolder, type ArchiveTarget } from './archive-folder.ts';
 import { archiveAuditJob } from './archiving.ts';
-import type { AuditKernel } from './links.ts';
 import { type PruningParts, pruneAuditJob } from './pruning.ts';
-import type { VerificationParts } from './verification.ts';
 
 /** The archive that CV_AUDIT_ARCHIVE names; null if there is none. */
 export function archiveTargetOf({ config, http, clock, operatorTenantId: owner }: AuditKernel): ArchiveTarget | null {

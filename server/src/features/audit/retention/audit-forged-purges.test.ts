@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { CheckpointSet } from '../../../../cli/src/verify/checkpoints.ts';
-import { verifyLog } from '../../../../cli/src/verify/verification.ts';
+import { CheckpointSet } from '../../../../../cli/src/verify/checkpoints.ts';
+import { verifyLog } from '../../../../../cli/src/verify/verification.ts';
 import {
   type Entry,
   purgeAudit,
@@ -11,14 +11,14 @@ import {
   verdictOf,
   verified,
   verifiedOffline,
-} from '../../../../test/support/audit-retention.ts';
-import { ok } from '../../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { addSecret, addVault, auditOf, readValue } from '../../../../test/support/vaults.ts';
-import { segmentTextWithPurged, textsOf } from '../../kernel/audit/chain/segment.ts';
-import { DAY_MS } from '../../kernel/base/clock.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+} from '../../../../../test/support/audit-retention.ts';
+import { ok } from '../../../../../test/support/people.ts';
+import { onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { addSecret, addVault, auditOf, readValue } from '../../../../../test/support/vaults.ts';
+import { segmentTextWithPurged, textsOf } from '../../../kernel/audit/chain/segment.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 
 onBothDatabases('whoever writes to the database cannot pass a removal off as a purge', (database) => {
   let service: Service;

@@ -1,5 +1,5 @@
-import { hexOf, linkHash } from '../../kernel/audit/chain/chain.ts';
-import { type PurgeRecord, purgeDigest } from '../../kernel/audit/chain/purged-entries.ts';
+import { hexOf, linkHash } from '../../../kernel/audit/chain/chain.ts';
+import { type PurgeRecord, purgeDigest } from '../../../kernel/audit/chain/purged-entries.ts';
 import {
   entriesByPosition,
   hashAt,
@@ -7,12 +7,12 @@ import {
   purgedText,
   textsOf,
   withTexts,
-} from '../../kernel/audit/chain/segment.ts';
-import type { AuditEntry } from '../../kernel/audit/entry/entry.ts';
-import { DAY_MS } from '../../kernel/base/clock.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
-import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
-import type { AuditRetention } from '../vaults/index.ts';
+} from '../../../kernel/audit/chain/segment.ts';
+import type { AuditEntry } from '../../../kernel/audit/entry/entry.ts';
+import { DAY_MS } from '../../../kernel/base/clock.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
+import { type Cutoff, earlier } from '../../../kernel/time/cutoff.ts';
+import type { AuditRetention } from '../../vaults/index.ts';
 
 /** The audit entry that records a purge must have room for all its vault names. Further vaults get a purge of their own. */
 const VAULTS_MAX = 30;

@@ -1,15 +1,15 @@
-import type { ArchiveRow } from '../../kernel/audit/chain/archived-ranges.ts';
-import { hexOf } from '../../kernel/audit/chain/chain.ts';
-import { windowEnd } from '../../kernel/audit/chain/chain-walk.ts';
-import { packedRow, segmentRow } from '../../kernel/audit/chain/segment.ts';
-import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
-import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
-import { idAtTime } from '../../kernel/base/ids.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import type { ArchiveRow } from '../../../kernel/audit/chain/archived-ranges.ts';
+import { hexOf } from '../../../kernel/audit/chain/chain.ts';
+import { windowEnd } from '../../../kernel/audit/chain/chain-walk.ts';
+import { packedRow, segmentRow } from '../../../kernel/audit/chain/segment.ts';
+import { systemEntry } from '../../../kernel/audit/entry/system-entry.ts';
+import { DAY_MS, timestamp } from '../../../kernel/base/clock.ts';
+import { idAtTime } from '../../../kernel/base/ids.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
+import { PACKED_ENTRIES_MAX } from '../compaction/compaction-plan.ts';
+import type { VerificationParts } from '../verification/verification.ts';
 import { type ArchivedEntry, ArchiveError, openObject } from './archive-object.ts';
 import * as archives from './archive-store.ts';
-import { PACKED_ENTRIES_MAX } from './compaction-plan.ts';
-import type { VerificationParts } from './verification.ts';
 
 const ACTION = 'audit:restore';
 

@@ -1,6 +1,6 @@
 import { link, lstat, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import type { Cutoff } from '../../../kernel/time/cutoff.ts';
 import { hexDigest, OBJECT_NAME } from './archive-object.ts';
 
 /** Where archive objects are stored. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Attacker, attackerOf } from '../../../../test/support/attacker.ts';
-import { compact, grow, segmentsOf } from '../../../../test/support/audit-growth.ts';
-import { purgeAudit, sign, verified } from '../../../../test/support/audit-retention.ts';
-import { metricsText, seriesValue } from '../../../../test/support/metric-lines.ts';
-import { ok } from '../../../../test/support/people.ts';
-import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
-import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { addSecret, addVault, runJobs } from '../../../../test/support/vaults.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
+import { type Attacker, attackerOf } from '../../../../../test/support/attacker.ts';
+import { compact, grow, segmentsOf } from '../../../../../test/support/audit-growth.ts';
+import { purgeAudit, sign, verified } from '../../../../../test/support/audit-retention.ts';
+import { metricsText, seriesValue } from '../../../../../test/support/metric-lines.ts';
+import { ok } from '../../../../../test/support/people.ts';
+import { newMigratedDatabase } from '../../../../../test/support/postgres.ts';
+import { onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { addSecret, addVault, runJobs } from '../../../../../test/support/vaults.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
 import { findVerified, type VerifiedRow } from './verified-store.ts';
 
 onBothDatabases('verification of the audit log as a job', (database) => {

@@ -1,15 +1,15 @@
 import { access, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Gauge } from 'prom-client';
-import { hexOf } from '../../kernel/audit/chain/chain.ts';
-import { BoundedCache } from '../../kernel/base/bounded-cache.ts';
-import { MINUTE_MS } from '../../kernel/base/clock.ts';
-import { SharedRun } from '../../kernel/base/shared-run.ts';
-import type { Kernel } from '../../kernel/request/kernel.ts';
-import type { PqcKeys } from '../pqc/index.ts';
+import { hexOf } from '../../../kernel/audit/chain/chain.ts';
+import { BoundedCache } from '../../../kernel/base/bounded-cache.ts';
+import { MINUTE_MS } from '../../../kernel/base/clock.ts';
+import { SharedRun } from '../../../kernel/base/shared-run.ts';
+import type { Kernel } from '../../../kernel/request/kernel.ts';
+import type { PqcKeys } from '../../pqc/index.ts';
+import * as store from '../store.ts';
 import { type CheckpointKey, checkpointKeys, signatureProblem } from './checkpoint.ts';
 import { checkpointToWire, keyToWire } from './checkpoint-wire.ts';
-import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
 const PAGE = 64;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { GENESIS_HASH, type Links, link } from '../../kernel/audit/chain/chain.ts';
-import { entriesByPosition, purgedText, segmentRow, textsOf, withTexts } from '../../kernel/audit/chain/segment.ts';
-import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
+import { GENESIS_HASH, type Links, link } from '../../../kernel/audit/chain/chain.ts';
+import { entriesByPosition, purgedText, segmentRow, textsOf, withTexts } from '../../../kernel/audit/chain/segment.ts';
+import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 import { PACKED_ENTRIES_MAX, planCompaction } from './compaction-plan.ts';
 
 const TENANT = 'tenant_1';

@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { CheckpointSet } from '../../../../cli/src/verify/checkpoints.ts';
-import { verifyLog } from '../../../../cli/src/verify/verification.ts';
-import { addTenant, ok } from '../../../../test/support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { until } from '../../../../test/support/until.ts';
-import { MINUTE_MS } from '../../kernel/base/clock.ts';
+import { CheckpointSet } from '../../../../../cli/src/verify/checkpoints.ts';
+import { verifyLog } from '../../../../../cli/src/verify/verification.ts';
+import { addTenant, ok } from '../../../../../test/support/people.ts';
+import { type Answer, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { until } from '../../../../../test/support/until.ts';
+import { MINUTE_MS } from '../../../kernel/base/clock.ts';
 
 type Checkpoint = Answer['body'];
 
