@@ -95,7 +95,7 @@ const LEFT: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     'who may not': 9,
     'told of': 5,
     words: 74,
-    factsOf: 19,
+    factsOf: 5,
     remember: 2,
     forget: 19,
     'those who': 1,

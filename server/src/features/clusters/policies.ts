@@ -16,7 +16,7 @@ import { effectiveSecrets } from '../environments/index.ts';
 import {
   attributesOf,
   type DecidedRow,
-  pathIn,
+  parsePath,
   refuseInZeroKnowledge,
   secretNotFound,
   secretResource,
@@ -95,7 +95,7 @@ async function ofMappings(
 ): Promise<Source> {
   const pairs = mappings.map(({ key, path }, i) => {
     if (UNUSABLE_KEY.test(key)) throw invalidField(`/body/mappings/${i}/key`, 'cannot be a key of a Kubernetes Secret');
-    return [key, pathIn(path, `/body/mappings/${i}/path`)] as const;
+    return [key, parsePath(path, `/body/mappings/${i}/path`)] as const;
   });
   if (new Set(pairs.map(([key]) => key)).size < pairs.length)
     throw invalidField('/body/mappings', 'has the same key twice');
@@ -118,7 +118,7 @@ async function ofMappings(
 }
 
 async function ofPrefix(ctx: Context, tx: Tx, vaultName: string, text: string): Promise<Source> {
-  const prefix = pathIn(text.replace(/\/$/, ''), '/body/prefix');
+  const prefix = parsePath(text.replace(/\/$/, ''), '/body/prefix');
   const vault = await liveVault(ctx, tx, vaultName);
   const within = { tenantId: ctx.tenantId, vaultId: vault?.vault_id ?? NO_VAULT };
   const rows = await secretsBelow(tx, within, prefix, MAPPINGS_MAX + 1);

@@ -5,7 +5,7 @@ import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
-  pathIn,
+  parsePath,
   refuseInZeroKnowledge,
   type SecretById,
   type SecretReader,
@@ -59,7 +59,7 @@ export async function readByName(
   reader: SecretReader,
   query: Query<typeof contract.operatorSecretByName>,
 ) {
-  return read(ctx, reader, { vault: query.vault, path: pathIn(query.name, '/query/name') }, query);
+  return read(ctx, reader, { vault: query.vault, path: parsePath(query.name, '/query/name') }, query);
 }
 
 async function read(

@@ -1,51 +1,21 @@
 import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import { couldDisclose, type Described } from '../../kernel/authz/disclosure.ts';
-import { CofferError, invalidField } from '../../kernel/base/errors.ts';
+import { CofferError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { proofRequired } from '../../kernel/request/second-factor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { parseSecretPath } from '../../kernel/wire/secret-path.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import { type SecretLocation, secretResource } from './location.ts';
+import { secretNotFound } from './not-found.ts';
 import type { FoundSecret } from './reading/read-store.ts';
 import type { SecretLoader } from './reading/secret-loader.ts';
-import type { Author } from './storage/secret-rows.ts';
 import { findSecret, lockSecret } from './storage/secret-store.ts';
 import type { SecretRow, StoredScores } from './storage/tables.ts';
-
-/** The names by which a request addresses a secret. */
-export interface SecretLocation {
-  vault: string;
-  path: string;
-}
-
-/** Neither part needs escaping: both were already validated against alphabets whose characters stand for themselves in a resource name. */
-export function secretResource(vault: string, path: string): string {
-  return `vault/${vault}/${path}`;
-}
-
-/** The other way round; null if the resource is no secret. */
-export function secretOfResource(resource: string): { vault: string; path: string } | null {
-  const [, vault, path] = /^vault\/([^/]+)\/(.+)$/s.exec(resource) ?? [];
-  return vault === undefined || path === undefined ? null : { vault, path };
-}
-
-export function secretNotFound(): CofferError {
-  return new CofferError('SECRET_NOT_FOUND', 'There is no such secret in this vault.');
-}
-
-export function versionNotFound(): CofferError {
-  return new CofferError('VERSION_NOT_FOUND', 'The secret has no such version, or it is past its retention.');
-}
 
 export function attributesOf(row: Pick<SecretRow, 'environment' | 'tags'>): ResourceAttributes {
   return { environment: row.environment, tags: row.tags === '[]' ? NO_TAGS : (JSON.parse(row.tags) as string[]) };
 }
 const NO_TAGS: readonly string[] = [];
-
-export function authorOf(ctx: Context): Author {
-  const { kind, id, name } = ctx.principal;
-  return { kind, id, name };
-}
 
 /**
  * Loads the vault in which a secret is used or created. Authorization runs first, so a caller without permission cannot learn whether the vault
@@ -101,12 +71,6 @@ export async function secretForChange(
   return { vault, secret };
 }
 
-/** The stored risk as the caller sees it: by what the score says of the value, somebody who may not read it could confirm a guess. */
-export function shownScore(ctx: Context, vault: string, secret: SecretRow & StoredScores): number | null {
-  const mayRead = ctx.access.may('secrets:read', secretResource(vault, secret.path), attributesOf(secret));
-  return mayRead ? secret.risk_score : secret.risk_score_without_value;
-}
-
 export async function lockForChange(ctx: Context, tx: Tx, vault: VaultRow, path: string): Promise<SecretRow> {
   const row = await lockSecret(tx, ctx.tenantId, vault.vault_id, path);
   authorizeSecret(ctx, { vault: vault.name, path }, vault, row);
@@ -148,41 +112,4 @@ export function refuseDisclosure(ctx: Context, before: Described, after: Describ
   const message =
     'You cannot read this secret, and this change would let you: ask someone with secrets:read on it to make the change.';
   throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read only after the change' });
-}
-
-export function refuseWhileRotating(row: Pick<SecretRow, 'rotation_id'>): void {
-  if (row.rotation_id === null) return;
-  throw new CofferError(
-    'ROTATION_IN_PROGRESS',
-    'A rotation of this secret is in progress: retry when it has finished.',
-    {
-      details: { rotation_id: row.rotation_id },
-    },
-  );
-}
-
-const IF_MATCH = /^"v([1-9]\d{0,8})"$/;
-
-/** `expected_version` and `If-Match` mean the same; a request that sends both must send equal versions. */
-export function requireVersion(ctx: Context, row: Pick<SecretRow, 'version'>, expected: number | undefined): void {
-  const header = ctx.ifMatch;
-  const matched = header === undefined ? null : IF_MATCH.exec(header);
-  if (header !== undefined && matched === null) {
-    throw invalidField('/headers/if-match', 'must be a version in quotes, such as "v3"');
-  }
-  const wanted = matched === null ? expected : Number(matched[1]);
-  if (expected !== undefined && wanted !== expected) {
-    throw invalidField('/body/expected_version', 'differs from If-Match: send one of them');
-  }
-  if (wanted === undefined || wanted === row.version) return;
-  throw new CofferError('VERSION_CONFLICT', `The secret is at version ${row.version}: read it again and retry.`, {
-    details: { version: row.version },
-  });
-}
-
-/** A path in a body follows the same rules as in a URL, so each secret has one spelling. */
-export function pathIn(text: string, pointer: string): string {
-  const parsed = parseSecretPath(text);
-  if (!parsed.ok) throw invalidField(pointer, parsed.reason);
-  return parsed.path;
 }

@@ -1,7 +1,9 @@
-export { attributesOf, pathIn, secretNotFound, secretOfResource, secretResource } from './authorization.ts';
+export { attributesOf } from './authorization.ts';
 export { pathText, readSecret, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX, VERSION_MAX } from './contract.ts';
 export { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from './lifecycle/import.ts';
 export { riskFactorsOf, secretsRemoved, sharedSecretReader } from './links.ts';
+export { parsePath, secretOfResource, secretResource } from './location.ts';
+export { secretNotFound } from './not-found.ts';
 export { bulkDecrypt, type DecidedRow, type Opened } from './reading/bulk-decrypt.ts';
 export { decryptSample } from './reading/decrypt-sample.ts';
 export { visibleSecrets } from './reading/listing.ts';

@@ -8,7 +8,7 @@ import {
   type ImportEntry,
   type ImportTarget,
   type PlannedChange,
-  pathIn,
+  parsePath,
   sealerFor,
   secretImport,
 } from '../secrets/index.ts';
@@ -120,7 +120,7 @@ async function entriesOf(
     const pause = slice.pause();
     if (pause !== undefined) await pause;
     try {
-      entries.push({ ...entry, path: pathIn(before + entry.path, entry.pointer) });
+      entries.push({ ...entry, path: parsePath(before + entry.path, entry.pointer) });
     } catch (error) {
       collect(problems, { ...entry, path: isShown(entry.path) ? before + entry.path : '?' }, error);
     }
@@ -141,7 +141,7 @@ function withoutLeftOut(all: readonly GivenEntry[], before: string, leaveOut: re
 function prefixOf({ prefix }: ImportBody): string {
   if (prefix === undefined) return '';
   const before = prefix.endsWith('/') ? prefix : `${prefix}/`;
-  pathIn(`${before}x`, '/body/prefix');
+  parsePath(`${before}x`, '/body/prefix');
   return before;
 }
 

@@ -11,8 +11,8 @@ import { expiryNotice, noticesOf, queueMail } from '../../mail/index.ts';
 import { findActiveUsers } from '../../users/index.ts';
 import { managersOf } from '../../vaults/index.ts';
 import { emitAll } from '../../webhooks/index.ts';
-import { secretResource } from '../authorization.ts';
 import type { SecretKernel } from '../links.ts';
+import { secretResource } from '../location.ts';
 import * as store from './expiry-store.ts';
 import { readStoredEnds } from './stored-ends.ts';
 

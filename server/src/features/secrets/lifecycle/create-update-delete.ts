@@ -5,25 +5,23 @@ import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { DELETED } from '../../../kernel/wire/wire.ts';
 import { whatChanged } from '../../vaults/index.ts';
+import { authorOf } from '../author.ts';
 import {
   attributesOf,
-  authorOf,
   describedAs,
   lockForChange,
-  pathIn,
   refuseDisclosure,
-  refuseWhileRotating,
   requireProof,
-  requireVersion,
   secretForChange,
-  secretNotFound,
-  secretResource,
-  shownScore,
   vaultForSecrets,
-  versionNotFound,
 } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import type { Rotation, Secret } from '../contract.ts';
+import { requireVersion } from '../expected-version.ts';
+import { parsePath, secretResource } from '../location.ts';
+import { secretNotFound, versionNotFound } from '../not-found.ts';
+import { shownScore } from '../reading/shown-risk.ts';
+import { refuseWhileRotating } from '../rotation/in-progress.ts';
 import { newValue, refuseBadRotation } from '../rotation/rotate.ts';
 import { nextRotation } from '../rotation/schedule.ts';
 import { mergedMetadata, secretOf, storedMetadata } from '../serialization.ts';
@@ -45,7 +43,7 @@ export async function create(
   vaultName: string,
   body: Body<typeof contract.createSecret>,
 ): Promise<Secret> {
-  const path = pathIn(body.path, '/body/path');
+  const path = parsePath(body.path, '/body/path');
   const { metadata, tags } = storedMetadata(body.metadata);
   const asked = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
   ctx.access.refuseIfNeverAllowed(secretResource(vaultName, path));

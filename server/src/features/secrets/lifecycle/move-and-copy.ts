@@ -5,21 +5,14 @@ import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../../vaults/index.ts';
-import {
-  attributesOf,
-  authorOf,
-  describedAs,
-  lockForChange,
-  pathIn,
-  refuseDisclosure,
-  refuseWhileRotating,
-  requireVersion,
-  secretForChange,
-  secretResource,
-  shownScore,
-} from '../authorization.ts';
+import { authorOf } from '../author.ts';
+import { attributesOf, describedAs, lockForChange, refuseDisclosure, secretForChange } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import type { Secret } from '../contract.ts';
+import { requireVersion } from '../expected-version.ts';
+import { parsePath, secretResource } from '../location.ts';
+import { shownScore } from '../reading/shown-risk.ts';
+import { refuseWhileRotating } from '../rotation/in-progress.ts';
 import { secretOf } from '../serialization.ts';
 import { newSecretRow, type VersionContent } from '../storage/secret-rows.ts';
 import { lockSecret } from '../storage/secret-store.ts';
@@ -47,7 +40,7 @@ async function relocationOf(
   path: string,
   body: Body<typeof contract.moveSecret>,
 ): Promise<Relocation> {
-  const toPath = pathIn(body.to_path, '/body/to_path');
+  const toPath = parsePath(body.to_path, '/body/to_path');
   const toName = body.to_vault ?? vaultName;
   if (toName === vaultName && toPath === path) throw invalidField('/body/to_path', 'is the current path of the secret');
   const { vault: from, secret } = await secretForChange(ctx, vaultName, path);

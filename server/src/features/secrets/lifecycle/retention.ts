@@ -10,8 +10,8 @@ import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 import { type Cutoff, earlier } from '../../../kernel/time/cutoff.ts';
-import { secretResource } from '../authorization.ts';
 import type { SecretKernel, secretsRemoved } from '../links.ts';
+import { secretResource } from '../location.ts';
 import * as store from './retention-store.ts';
 
 /** How long deleted secrets and replaced versions are retained. */

@@ -14,11 +14,12 @@ import {
   vaultAttributes,
   vaultNotFound,
 } from '../../vaults/index.ts';
-import { attributesOf, NO_VAULT, type SecretLocation, secretResource } from '../authorization.ts';
+import { attributesOf, NO_VAULT } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import { type ListedSecret, VERSION_MAX } from '../contract.ts';
 import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
 import type { SecretParts } from '../links.ts';
+import { type SecretLocation, secretResource } from '../location.ts';
 import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
 import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
 import { versionPage } from '../storage/version-store.ts';

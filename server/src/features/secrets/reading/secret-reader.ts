@@ -5,14 +5,9 @@ import type { Context } from '../../../kernel/request/context.ts';
 import type { Database } from '../../../kernel/storage/database.ts';
 import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
 import { NAME_PATTERN } from '../../../kernel/wire/wire.ts';
-import {
-  attributesOf,
-  authorizedSecret,
-  requireProof,
-  type SecretLocation,
-  secretResource,
-  versionNotFound,
-} from '../authorization.ts';
+import { attributesOf, authorizedSecret, requireProof } from '../authorization.ts';
+import { type SecretLocation, secretResource } from '../location.ts';
+import { versionNotFound } from '../not-found.ts';
 import { lastRotation } from '../rotation/rotate.ts';
 import { secretOf, serializedWithValue, summaryOf } from '../serialization.ts';
 import { findVersion } from '../storage/version-store.ts';

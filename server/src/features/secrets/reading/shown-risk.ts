@@ -1,4 +1,8 @@
+import type { Context } from '../../../kernel/request/context.ts';
+import { attributesOf } from '../authorization.ts';
+import { secretResource } from '../location.ts';
 import type { RiskFactor } from '../schemas.ts';
+import type { SecretRow, StoredScores } from '../storage/tables.ts';
 
 export const RISK_SCORE_MAX = 100;
 
@@ -23,4 +27,10 @@ export function withoutValue(factors: readonly RiskFactor[]): RiskFactor[] {
 export function shownRisk(factors: readonly RiskFactor[], mayReadValue: boolean) {
   const shown = mayReadValue ? [...factors] : withoutValue(factors);
   return { risk_score: scoreOf(shown), risk_factors: shown };
+}
+
+/** The stored risk as the caller sees it: by what the score says of the value, somebody who may not read it could confirm a guess. */
+export function shownScore(ctx: Context, vault: string, secret: SecretRow & StoredScores): number | null {
+  const mayRead = ctx.access.may('secrets:read', secretResource(vault, secret.path), attributesOf(secret));
+  return mayRead ? secret.risk_score : secret.risk_score_without_value;
 }

@@ -4,16 +4,12 @@ import { newId } from '../../../kernel/base/ids.ts';
 import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { VaultRow } from '../../vaults/index.ts';
-import {
-  authorOf,
-  lockForChange,
-  refuseWhileRotating,
-  requireVersion,
-  type SecretLocation,
-  secretForChange,
-} from '../authorization.ts';
+import { authorOf } from '../author.ts';
+import { lockForChange, secretForChange } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import type { Generator, Rotation, Secret } from '../contract.ts';
+import { requireVersion } from '../expected-version.ts';
+import type { SecretLocation } from '../location.ts';
 import type { ReadRow } from '../reading/read-store.ts';
 import { appendVersion } from '../storage/secret-writes.ts';
 import type { SecretRow } from '../storage/tables.ts';
@@ -21,6 +17,7 @@ import { generateValue, generatorProblem } from '../value/generators.ts';
 import { sealerFor } from '../value/sealing.ts';
 import { refuseBadValue, refuseInZeroKnowledge } from '../value/value-rules.ts';
 import type { BackendRotations } from './backend-rotation.ts';
+import { refuseWhileRotating } from './in-progress.ts';
 import { emitRotated } from './rotation-events.ts';
 import { lastRotationOf, type RotationRow } from './rotation-store.ts';
 import { nextRotation } from './schedule.ts';
