@@ -66,6 +66,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   webhooks: { summary: 'Tell other programs what happens', load: () => import('./commands/webhooks.ts') },
   exporters: { summary: 'Send the audit log to other systems', load: () => import('./commands/exporters.ts') },
   anomalies: { summary: 'See what is unusual, and act on it', load: () => import('./commands/anomalies.ts') },
+  risk: { summary: 'See which secrets are at risk, and why', load: () => import('./commands/risk.ts') },
   jobs: { summary: 'Show background jobs, and run one now', load: () => import('./commands/jobs.ts') },
   sessions: { summary: 'List and end your sessions', load: () => import('./commands/sessions.ts') },
   tokens: { summary: 'List, create and revoke personal access tokens', load: () => import('./commands/tokens.ts') },
