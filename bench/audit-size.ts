@@ -5,7 +5,7 @@ import { compactAuditJob } from '../server/src/features/audit/index.ts';
 import { HOUR_MS } from '../server/src/kernel/base/clock.ts';
 import { withKernel } from '../server/src/operator/with-kernel.ts';
 import { loadConfig } from '../server/src/settings/config.ts';
-import { DATABASE_FILE } from '../server/src/start/open-kernel.ts';
+import { DATABASE_FILE } from '../server/src/start/open-storage.ts';
 import { query } from '../test/support/postgres.ts';
 import type { Settings } from './cases.ts';
 import { DATABASE_NAMES, type Installation, type Installations } from './installation.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DATABASE_FILE } from '../server/src/start/open-kernel.ts';
+import { DATABASE_FILE } from '../server/src/start/open-storage.ts';
 import { newPostgresDatabase, type PostgresServer, query, startPostgres } from '../test/support/postgres.ts';
 import { MORE_TENANTS, PER_VAULT, VAULTS } from './data-set.ts';
 import { startOpenBao } from './openbao.ts';

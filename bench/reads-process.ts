@@ -5,7 +5,8 @@ import { findOperatorTenant } from '../server/src/kernel/integrity/tenant-rows.t
 import { createLogger } from '../server/src/kernel/observability/log.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
 import { loadConfig } from '../server/src/settings/config.ts';
-import { openKernel, openStorage } from '../server/src/start/open-kernel.ts';
+import { openKernel } from '../server/src/start/open-kernel.ts';
+import { openStorage } from '../server/src/start/open-storage.ts';
 import { resourcesOf } from './scan-data.ts';
 
 /**

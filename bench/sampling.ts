@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE_FILE, JOURNAL_FILE } from '../server/src/start/open-kernel.ts';
+import { JOURNAL_FILE } from '../server/src/start/open-audit.ts';
+import { DATABASE_FILE } from '../server/src/start/open-storage.ts';
 import { query } from '../test/support/postgres.ts';
 import { databaseBytes, type Installation } from './installation.ts';
 import { quantile } from './statistics.ts';

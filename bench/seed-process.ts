@@ -11,7 +11,8 @@ import { createLogger } from '../server/src/kernel/observability/log.ts';
 import type { Reader } from '../server/src/kernel/storage/database.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
 import { loadConfig } from '../server/src/settings/config.ts';
-import { openKernel, openStorage } from '../server/src/start/open-kernel.ts';
+import { openKernel } from '../server/src/start/open-kernel.ts';
+import { openStorage } from '../server/src/start/open-storage.ts';
 import { ownerOf, pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { DATABASE_FILE } from '../../server/src/start/open-kernel.ts';
+import { DATABASE_FILE } from '../../server/src/start/open-storage.ts';
 import type { DatabaseKind, Service } from './service.ts';
 
 export type Row = Record<string, unknown>;

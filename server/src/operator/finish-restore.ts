@@ -13,7 +13,8 @@ import { raiseEpochTo } from '../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
-import { findInstallation, openKernel } from '../start/open-kernel.ts';
+import { findInstallation } from '../start/installation.ts';
+import { openKernel } from '../start/open-kernel.ts';
 import { type GoodToken, goodTokens, revokeTokens } from './issued-tokens.ts';
 
 export interface RestoredFrom {

@@ -4,7 +4,7 @@ import { connectTo } from '../kernel/storage/database-servers.ts';
 import { type LoadedMigration, listMigrations, type Migration } from '../kernel/storage/migrate.ts';
 import { describeOlderNodes, findOlderNodes, type OlderNodes } from '../kernel/storage/node-sessions.ts';
 import type { Config } from '../settings/config.ts';
-import { DATABASE_FILE } from '../start/open-kernel.ts';
+import { DATABASE_FILE } from '../start/open-storage.ts';
 import { requireDatabase, withStorage } from './with-kernel.ts';
 
 /** Runs the migrations that every start runs first, for operators who want to change the schema before nodes of a new release start. */

@@ -14,7 +14,7 @@ import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import type { Config } from '../settings/config.ts';
-import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../start/open-kernel.ts';
+import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../start/installation.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
 import { withKernel } from './with-kernel.ts';

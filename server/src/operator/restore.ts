@@ -9,7 +9,7 @@ import type { Kernel } from '../kernel/request/kernel.ts';
 import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
-import { RESTORING } from '../start/open-kernel.ts';
+import { RESTORING } from '../start/installation.ts';
 import { chosenBackup, openBase } from './backup-folder.ts';
 import { BackupReader } from './backup-format.ts';
 import { sourceRecords } from './backup-records.ts';

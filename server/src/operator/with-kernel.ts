@@ -8,7 +8,9 @@ import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
-import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../start/open-kernel.ts';
+import { findInstallation, type Installation } from '../start/installation.ts';
+import { openKernel } from '../start/open-kernel.ts';
+import { DATABASE_FILE, openStorage } from '../start/open-storage.ts';
 
 export function requireDatabase({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== null || existsSync(join(dataDir, DATABASE_FILE))) return;

@@ -8,7 +8,7 @@ import { queriesDuring } from '../../../../test/support/queries.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addVault } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import { DATABASE_FILE } from '../../start/open-kernel.ts';
+import { DATABASE_FILE } from '../../start/open-storage.ts';
 
 const STALE = 100;
 /** A transaction stores 20 findings. */

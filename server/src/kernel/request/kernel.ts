@@ -31,7 +31,7 @@ import type { ClockGuard } from '../time/clock-guard.ts';
 import type { TimeSources } from '../time/sources.ts';
 import type { Idempotency } from './idempotency.ts';
 
-/** The services every feature is built on. Created once, in open-kernel.ts. */
+/** The services every feature is built on. Created once, in start/open-kernel.ts. */
 export interface Kernel {
   config: Config;
   clock: Clock;
