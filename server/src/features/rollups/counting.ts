@@ -4,6 +4,7 @@ import type { StoredEntry } from '../../kernel/audit/chain/segment.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 import { idAtTime, timeOfId } from '../../kernel/base/ids.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findHead, segmentHolding, seqBefore } from '../audit/index.ts';
 import { findUsers } from '../users/index.ts';
@@ -47,6 +48,7 @@ export class Counting {
         headSeq,
       });
       if (next === null) return true;
+      await nextTurn(tenantId);
       await this.#count(tenantId, position, next);
       await nextTurn(tenantId);
     }
@@ -134,12 +136,15 @@ async function entriesAfter(
   if (afterSeq >= headSeq) return null;
   const start = await segmentHolding(db, tenantId, afterSeq + 1);
   let from = Math.max(1, Number(start?.first_seq ?? afterSeq + 1));
+  const slice = TimeSlice.of(tenantId);
   for (;;) {
     const segments = await segmentsFrom(db, tenantId, from);
     const last = segments.at(-1);
     if (last === undefined) return null;
     const found: Entries = { entries: [], lastSeq: afterSeq };
     for (const segment of segments) {
+      // Those of an import have a thousand entries each.
+      await slice.pause();
       for (const [i, entry] of damaged.entriesIn(segment).entries()) {
         const seq = Number(segment.first_seq) + i;
         if (seq <= afterSeq || seq > headSeq) continue;
