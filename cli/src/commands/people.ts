@@ -3,6 +3,7 @@ import { type Coffer, CofferError, collected } from '../../../client/src/index.t
 import { action } from '../declared.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { nameFields } from '../named-fields.ts';
+import { collect } from '../options.ts';
 import { ago, note, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
 import { confirm, isInteractive } from '../prompt.ts';
@@ -22,9 +23,20 @@ export function register(program: Command): void {
     .description('Invite somebody; send them what is printed, by a way that only they read')
     .option('--name <name>', 'their name; the part before the @ unless given')
     .option('--role <role>', 'member, auditor, admin or owner', 'member')
-    .action((email: string, options: { name?: string; role: Role }, command: Command) =>
-      invite(email, options, command),
-    );
+    .option(
+      '--vault <vaults>',
+      'vaults that they are let into, with their role there: shop=reader,live=writer',
+      collect,
+    )
+    .action((email: string, options: InviteOptions, command: Command) => invite(email, options, command));
+  action(people, {
+    usage: 'reinvite <who>',
+    summary: 'Invite somebody anew, whose invitation was lost or has ended; the one before it ends',
+    route: 'POST /v1/users/{user_id}/invite',
+    arguments: [{ to: 'path/user_id', translate: idOf }],
+    shows: ({ token }) => token,
+    says: ({ expires_at }, { who }) => `Until ${expires_at} ${who} can accept it: coffer login --invitation`,
+  });
   people
     .command('remove <who>')
     .description('Delete somebody’s account, by e-mail address or id: sessions and tokens end at once')
@@ -97,6 +109,11 @@ export function register(program: Command): void {
 
 type Role = 'owner' | 'admin' | 'auditor' | 'member';
 type VaultRole = 'reader' | 'writer' | 'manager';
+interface InviteOptions {
+  name?: string;
+  role: Role;
+  vault?: string[];
+}
 interface VaultOption {
   vault?: string;
   group?: boolean;
@@ -132,15 +149,23 @@ async function list(command: Command): Promise<void> {
   );
 }
 
-async function invite(email: string, { name, role }: { name?: string; role: Role }, command: Command): Promise<void> {
+async function invite(email: string, { name, role, vault }: InviteOptions, command: Command): Promise<void> {
   const settings = settingsOf(command);
-  const body = { email, name: name ?? email.replace(/@.*/, ''), role, invite: true };
+  const vaults = vault === undefined ? {} : { vaults: vault.map(vaultAndRole) };
+  const body = { email, name: name ?? email.replace(/@.*/, ''), role, invite: true, ...vaults };
   const created = await clientOf(settings).call('POST /v1/users', { body }, { idempotencyKey: crypto.randomUUID() });
   if (wantsJson(command)) return printJson(created);
   if (sayIfPending(created) || !('invitation' in created) || created.invitation === undefined) return;
   process.stdout.write(`${created.invitation.token}\n`);
   const { expires_at } = created.invitation;
   note(`Until ${expires_at} ${email} can accept it: coffer login --invitation --url ${settings.url}`);
+}
+
+function vaultAndRole(text: string): { vault: string; role: VaultRole } {
+  const [, vault, role] = /^([^=]+)=(reader|writer|manager)$/.exec(text) ?? [];
+  if (vault === undefined)
+    throw new CommandError('--vault must be written VAULT=ROLE, with reader, writer or manager.');
+  return { vault, role: role as VaultRole };
 }
 
 async function remove(who: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
