@@ -21,7 +21,7 @@ export interface Settings {
 
 /** The number of connections where only one is measured. */
 export const USUAL_CONNECTIONS = 32;
-const WARM_UP_SECONDS = 0.5;
+export const WARM_UP_SECONDS = 0.5;
 
 export interface Case {
   request: string;
@@ -71,9 +71,9 @@ type Once = Measured & { cpuMicros: number };
  */
 export async function measureCases(cases: Case[], { seconds, rounds }: Settings): Promise<Row[]> {
   const runs = new Map<Case, Once[]>(cases.map((one) => [one, []]));
-  for (const one of cases) await once(one, Math.min(WARM_UP_SECONDS, seconds));
+  for (const one of cases) await measureOnce(one, Math.min(WARM_UP_SECONDS, seconds));
   for (let round = 0; round < rounds; round++) {
-    for (const one of cases) runs.get(one)?.push(await once(one, seconds));
+    for (const one of cases) runs.get(one)?.push(await measureOnce(one, seconds));
   }
   const of = (one: Case, pick: (row: Once) => number) => median((runs.get(one) ?? []).map((row) => pick(row)));
   return cases.map((one) => {
@@ -96,7 +96,7 @@ export async function measureCases(cases: Case[], { seconds, rounds }: Settings)
   });
 }
 
-async function once({ request, subject, load, connections, pids }: Case, seconds: number): Promise<Once> {
+export async function measureOnce({ request, subject, load, connections, pids }: Case, seconds: number): Promise<Once> {
   const used = () => pids.reduce((sum, pid) => sum + (cpuSeconds(pid) ?? Number.NaN), 0);
   const before = used();
   const measured = await measureAnswered(`${subject}, ${request}`, { ...load, connections, seconds });

@@ -51,7 +51,7 @@ export interface InstallationOptions {
   settings?: Record<string, string>;
   /** With a profiler inside, which listens to messages. */
   isProfiled?: boolean;
-  /** The folder of another checkout, whose service is started on data that this one seeds. */
+  /** The folder of another checkout, whose service is started on data that it seeds itself, since its tables may differ. */
   checkout?: string;
 }
 
@@ -92,10 +92,14 @@ export class Installations {
     await stopProcess(first.child);
     const emptyBytes = await databaseBytes(dataDir, databaseUrl);
     const started = performance.now();
-    execFileSync(process.execPath, ['bench/seed-process.ts', String(vaults), String(perVault), ...MORE_TENANTS], {
-      env: { PATH: process.env['PATH'] ?? '', ...env },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    execFileSync(
+      process.execPath,
+      [join(checkout, 'bench/seed-process.ts'), String(vaults), String(perVault), ...MORE_TENANTS],
+      {
+        env: { PATH: process.env['PATH'] ?? '', ...env },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
     const seedSeconds = (performance.now() - started) / 1000;
     const bytes = await databaseBytes(dataDir, databaseUrl);
     const { child, port, tlsPort } = isProfiled

@@ -9,6 +9,7 @@ import { fairness } from './fairness.ts';
 import { fleet } from './fleet.ts';
 import { footprint } from './footprint.ts';
 import { growth } from './growth.ts';
+import { guard } from './guard.ts';
 import type { Installations } from './installation.ts';
 import { machines } from './machines.ts';
 import { nodes } from './nodes.ts';
@@ -21,6 +22,8 @@ export interface Part {
   about: string;
   /** Roughly, on two cores that have nothing else to do. */
   minutes: number;
+  /** Runs only if it is named. */
+  isExtra?: boolean;
   run(installations: Installations, settings: Settings): Promise<Table[]>;
 }
 
@@ -72,5 +75,13 @@ export const PARTS: Part[] = [
     run: commandLine,
   },
   { name: 'growth', about: 'the same requests to 8,000 and to 1,000,000 secrets', minutes: 8, run: growth },
+  {
+    name: 'guard',
+    about:
+      'fails if a request takes a tenth more processor time than in the checkout of --beside, such as the last release',
+    minutes: 8,
+    isExtra: true,
+    run: guard,
+  },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },
 ];

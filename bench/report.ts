@@ -17,6 +17,8 @@ export interface Table {
   columns: Column[];
   rows: Row[];
   notes: string[];
+  /** What must not be so; the command ends with 1 then. */
+  failures?: string[];
 }
 
 export interface PartResult {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -11,9 +12,11 @@ export interface Started {
   readyMs: number;
 }
 
-/** The settings of the allocator and of Node's heap that `npm start` uses. */
+/** The settings of the allocator and of Node's heap that `npm start` of the program's own checkout uses. */
 function asNpmStarts(file: string): { flags: string[]; env: Record<string, string> } {
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+  const { scripts } = JSON.parse(readFileSync(join(dirname(file), '..', 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
   const started = scripts.start.split(' || ')[0] ?? '';
   if (!file.endsWith(started.split(' ').at(-1) ?? '')) return { flags: [], env: {} };
   const assignments = started.matchAll(/(MALLOC_\w+)=(\d+)/g);
