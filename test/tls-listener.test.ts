@@ -95,7 +95,7 @@ async function startWitness(env: Record<string, string> = {}): Promise<Witness> 
   const answer: Pipeline['answer'] = async (_, { certificate }) => {
     const seen: Seen = { shown: certificate !== null };
     if (certificate !== null) {
-      const verdict = await certificates.check(tenantId, CLIENT, certificate, witness.external);
+      const verdict = await certificates.check({ tenantId, clientId: CLIENT }, certificate, witness.external);
       const claimed = certificates.claimed(certificate)?.clientId ?? null;
       Object.assign(seen, {
         thumbprint: certificate.thumbprint,
@@ -381,7 +381,12 @@ describe('the TLS port', () => {
     const { service, certificates, tenantId } = witness;
     assert.equal((await viaAgent(witness.tlsUrl, agent)).verdict, 'ok');
     await asTheService(service.app.kernel.database, async (tx) => {
-      await certificates.revoke(tx, tenantId, { serials: [revoked.row.serial] }, 'superseded', service.clock.now());
+      await certificates.revoke(
+        tx,
+        tenantId,
+        { serials: [revoked.row.serial] },
+        { reason: 'superseded', at: service.clock.now() },
+      );
       await tx
         .updateTable('tenants')
         .set((eb) => ({ epoch: eb('epoch', '+', 1) }))

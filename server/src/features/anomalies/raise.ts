@@ -85,8 +85,8 @@ async function openOrRepeat(
   raising: Raising,
 ): Promise<{ anomaly: store.AnomalyRow | null; opened: Severity | null }> {
   const severity = severityOf(finding.ratio, finding.isProductionFortress);
-  const known = await knownOne(tx, type, finding, severity, raising);
-  if (known !== null) return { anomaly: await repeat(tx, known, finding, severity, raising), opened: null };
+  const known = await knownOne(tx, { type, finding, severity }, raising);
+  if (known !== null) return { anomaly: await repeat(tx, known, { finding, severity }, raising), opened: null };
   if (!raising.mayOpen) return NOTHING;
   const row = newRow(type, finding, severity, raising);
   if (await store.insertIfNoneIsOpen(tx, row)) {
@@ -94,16 +94,14 @@ async function openOrRepeat(
     return { anomaly: row, opened: severity };
   }
   // Another node has opened it since.
-  const other = await knownOne(tx, type, finding, severity, raising);
-  return { anomaly: other === null ? null : await repeat(tx, other, finding, severity, raising), opened: null };
+  const other = await knownOne(tx, { type, finding, severity }, raising);
+  return { anomaly: other === null ? null : await repeat(tx, other, { finding, severity }, raising), opened: null };
 }
 
 /** The open one; or one that somebody acknowledged at this severity, who knows about it already. */
 async function knownOne(
   tx: Tx,
-  type: AnomalyType,
-  { resource }: Finding,
-  severity: Severity,
+  { type, finding: { resource }, severity }: { type: AnomalyType; finding: Finding; severity: Severity },
   { tenantId }: Raising,
 ): Promise<store.AnomalyRow | null> {
   const live = await store.lockLive(tx, tenantId, type, resource);
@@ -114,8 +112,7 @@ async function knownOne(
 async function repeat(
   tx: Tx,
   known: store.AnomalyRow,
-  finding: Finding,
-  severity: Severity,
+  { finding, severity }: { finding: Finding; severity: Severity },
   { scanNo, now, told }: Raising,
 ): Promise<store.AnomalyRow> {
   // The same scan, which was repeated after a crash.

@@ -86,7 +86,10 @@ export async function read(ctx: Context, anomalyId: string): Promise<Anomaly> {
 }
 
 export function acknowledge(ctx: Context, anomalyId: string, { note = '' }: Body<typeof contract.acknowledgeAnomaly>) {
-  return act(ctx, anomalyId, ['open'], { status: 'acknowledged', note: note === '' ? null : note, ended_at: null });
+  return act(ctx, anomalyId, {
+    from: ['open'],
+    to: { status: 'acknowledged', note: note === '' ? null : note, ended_at: null },
+  });
 }
 
 /** Its features join the negative training set, so that the same is not raised again. */
@@ -95,8 +98,7 @@ export function dismiss(ctx: Context, anomalyId: string, { reason }: Body<typeof
   return act(
     ctx,
     anomalyId,
-    ['open', 'acknowledged'],
-    change,
+    { from: ['open', 'acknowledged'], to: change },
     ({ tenant_id, anomaly_id, training_class, features }) => ({
       tenant_id,
       anomaly_id,
@@ -110,8 +112,7 @@ export function dismiss(ctx: Context, anomalyId: string, { reason }: Body<typeof
 async function act(
   ctx: Context,
   anomalyId: string,
-  from: readonly AnomalyStatus[],
-  to: Pick<store.AnomalyRow, 'status' | 'note' | 'ended_at'>,
+  { from, to }: { from: readonly AnomalyStatus[]; to: Pick<store.AnomalyRow, 'status' | 'note' | 'ended_at'> },
   training?: (row: store.AnomalyRow) => Parameters<typeof addTraining>[1],
 ): Promise<Anomaly> {
   // Decided before the transaction as well, so that a caller without permission waits for no lock.

@@ -38,7 +38,7 @@ export async function autoPaths(ctx: Context, query: Query<typeof contract.listA
   for (const row of connections) {
     const vaultIds = vaultIdsOf(row);
     for (; vaultIndex < vaultIds.length; vaultIndex++) {
-      const page = await pathsIn(ctx, row, vaultIds[vaultIndex] ?? '', cursor, limit - paths.length);
+      const page = await pathsIn(ctx, row, vaultIds[vaultIndex] ?? '', { cursor, limit: limit - paths.length });
       paths.push(...page.paths);
       cursor = page.next_cursor ?? undefined;
       const isVaultDone = cursor === undefined;
@@ -63,8 +63,7 @@ async function pathsIn(
   ctx: Context,
   row: store.ConnectionRow,
   vaultId: string,
-  cursor: string | undefined,
-  limit: number,
+  { cursor, limit }: { cursor: string | undefined; limit: number },
 ): Promise<{ paths: AutoPath[]; next_cursor: string | null }> {
   const vault = await findVaultById(ctx.database.read, ctx.tenantId, vaultId);
   if (!isLive(vault)) return { paths: [], next_cursor: null };

@@ -27,7 +27,7 @@ export async function listCertificates(
   const ofThis = new RegExp(`^${client_id}$`);
   const [, , after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, ofThis, SERIAL_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const found = await certificates.ofClient(ctx.database.read, ctx.tenantId, client_id, after, limit);
+  const found = await certificates.ofClient(ctx.database.read, ctx.tenantId, client_id, { after, limit });
   // A certificate is part of its connection, so the permission is checked on the connection.
   const resources = resourcesOf(connection);
   const page = await visiblePage(ctx, found, { permissions: [declaration.permission], resources: () => resources });
@@ -51,14 +51,13 @@ export async function revokeCertificate(
   ctx: Context,
   certificates: ConnectionCertificates,
   text: string,
-  serial: string,
-  reason: string,
+  { serial, reason }: { serial: string; reason: string },
 ): Promise<undefined> {
   const { client_id: clientId } = await existing(ctx, text);
   ctx.record.describe({ client_id: clientId, serial: serial.toLowerCase(), reason });
   return ctx.change(async (tx) => {
     const which = { clientId, serials: [serial.toLowerCase()] };
-    const revoked = await certificates.revoke(tx, ctx.tenantId, which, reason, ctx.now);
+    const revoked = await certificates.revoke(tx, ctx.tenantId, which, { reason, at: ctx.now });
     if (revoked.length === 0) throw notFound('certificate');
     await raiseEpoch(tx, ctx.tenantId);
     return undefined;

@@ -83,7 +83,7 @@ export const appConnectionsFeature = feature({
         rotateConnection: (ctx, { params, body }) => rotate(ctx, certificates, params.connection, body),
         listCertificates: (ctx, { params, query }) => listCertificates(ctx, certificates, params.connection, query),
         revokeCertificate: (ctx, { params, body }) =>
-          revokeCertificate(ctx, certificates, params.connection, params.serial, body.reason ?? ''),
+          revokeCertificate(ctx, certificates, params.connection, { serial: params.serial, reason: body.reason ?? '' }),
         exportBundle: (ctx, { params, body }) => exportBundle(ctx, certificates, params.connection, body),
         fetchSecret: async (ctx, { params }) => {
           if (params.client_id !== ctx.principal.id) throw notThisClient();

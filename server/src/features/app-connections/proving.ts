@@ -38,7 +38,7 @@ export function proverOf(
   return async (request, isAgain = false) => {
     const { call, now } = request;
     const mtls = await certificateShown(certificates, row, presented, request);
-    const key = await keyProven(kernel, row, presented, request, mtls);
+    const key = await keyProven(kernel, row, presented, { request, mtls });
     if (cidrs !== null && addressIsIn(cidrs, call.address) !== true) {
       throw new CofferError('IP_NOT_ALLOWED', 'This connection may not be used from this address.', {
         auditReason: 'ip_not_allowed',
@@ -70,8 +70,7 @@ async function certificateShown(
     return false;
   }
   const verdict = await certificates.check(
-    row.tenant_id,
-    row.client_id,
+    { tenantId: row.tenant_id, clientId: row.client_id },
     peer,
     row.external_ca_pem,
     row.denied_thumbprints,
@@ -99,8 +98,7 @@ async function keyProven(
   kernel: Pick<Kernel, 'dpop'>,
   row: ConnectionRow,
   { token, tokenKey, kind }: Presented,
-  request: RoutedCall,
-  mtls: boolean,
+  { request, mtls }: { request: RoutedCall; mtls: boolean },
 ): Promise<string | null> {
   const key = await kernel.dpop.provenKey(request, row.tenant_id, token);
   if (key === null) {

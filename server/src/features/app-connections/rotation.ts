@@ -69,7 +69,10 @@ export async function rotate(
     if (prepared !== null) {
       // A certificate newer than the one that renews itself was given to somebody else, and stays valid.
       const former = { clientId: current.client_id, ...(shown !== undefined && { upTo: shown }) };
-      const ended = await certificates.revoke(tx, ctx.tenantId, former, 'superseded', ctx.now + overlapMs);
+      const ended = await certificates.revoke(tx, ctx.tenantId, former, {
+        reason: 'superseded',
+        at: ctx.now + overlapMs,
+      });
       await certificates.insert(tx, prepared.row);
       ctx.record.addEntry('cert_rotated', ctx.record.resource, { client_id: current.client_id, ended: ended.length });
       for (const serial of ended)

@@ -354,8 +354,7 @@ export async function remove(
       tx,
       ctx.tenantId,
       { clientId: row.client_id },
-      'the connection was deleted',
-      ctx.now,
+      { reason: 'the connection was deleted', at: ctx.now },
     );
     for (const serial of serials) ctx.record.addEntry('cert_revoked', ctx.record.resource, { serial });
     await removed(tx, ctx.tenantId, row);

@@ -23,7 +23,9 @@ export async function expireOverdue(
     for (const { tenant_id, approval_id } of overdue) {
       if (signal.aborted) return;
       // One approval that cannot be ended must not keep those of other tenants waiting.
-      await end(kernel, ports, tenant_id, approval_id, expiry(cutoff)).catch((error) => failures.push(error));
+      await end(kernel, ports, { tenantId: tenant_id, approvalId: approval_id }, expiry(cutoff)).catch((error) =>
+        failures.push(error),
+      );
     }
     if (failures.length > 0) throw failures[0];
     if (overdue.length < BATCH) return;
@@ -46,7 +48,7 @@ export async function cancelEnded(
       const ended = await endedRequests(kernel.database.read, tenantId, rows);
       for (const approvalId of ended.keys()) {
         if (signal.aborted) return;
-        await end(kernel, ports, tenantId, approvalId, CANCELLATION).catch((error) => failures.push(error));
+        await end(kernel, ports, { tenantId, approvalId }, CANCELLATION).catch((error) => failures.push(error));
       }
     }
     const last = waiting.at(-1);
@@ -69,7 +71,7 @@ export async function cancelEndedOf(
   const { read } = kernel.database.forTenant(tenantId);
   const waiting = await store.pendingOf(read, tenantId, requesterId, BATCH);
   const ended = await endedRequests(read, tenantId, waiting);
-  for (const approvalId of ended.keys()) await end(kernel, ports, tenantId, approvalId, CANCELLATION);
+  for (const approvalId of ended.keys()) await end(kernel, ports, { tenantId, approvalId }, CANCELLATION);
 }
 
 interface Ending {
@@ -100,8 +102,7 @@ const CANCELLATION: Ending = {
 async function end(
   kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
   ports: ApprovalPorts,
-  tenantId: string,
-  approvalId: string,
+  { tenantId, approvalId }: { tenantId: string; approvalId: string },
   { job, action, outcome }: Ending,
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);

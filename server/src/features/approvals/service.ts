@@ -55,7 +55,7 @@ export class Approvals {
     const isVisible = await visibilityFilter(ctx, this.#ports);
     const found: Current[] = [];
     for (let looked = 0; ; ) {
-      const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, before, BATCH);
+      const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, { before, limit: BATCH });
       const ended = await endedRequests(ctx.database.read, ctx.tenantId, rows);
       for (const row of rows) {
         if (before !== null && found.length === limit) return this.#page(ctx, found, cursorAt(before));
@@ -119,7 +119,9 @@ export class Approvals {
       const decisions = await store.decisionsOn(tx, ctx.tenantId, [approvalId]);
       const state = await approvalStateOf(tx, { row: approval, decisions }, this.#ports);
       if (!mayReject(state, ctx.principal.id)) throw refusal('not_eligible');
-      await store.insertDecisions(tx, [decisionRow(ctx, approval, decisions.length, 'rejected', reason)]);
+      await store.insertDecisions(tx, [
+        decisionRow(ctx, approval, { level_index: decisions.length, decision: 'rejected', reason }),
+      ]);
       await store.settle(tx, approval, { status: 'rejected', decided_at: ctx.now });
       await emitDecided(tx, approval, 'rejected', ctx.now);
       await this.#ports.hooks[approval.kind]?.released?.(tx, ctx.tenantId, approval);
@@ -166,7 +168,7 @@ export class Approvals {
     } catch (error) {
       ctx.access.noLongerAccept(operation.access);
       if (error === ownRefusal || !isFinal(error)) throw error;
-      return this.#fail(ctx, operation, row, shown, reason, error);
+      return this.#fail(ctx, operation, row, { shown, reason, error });
     }
     if (answer === undefined) throw new Error(`${row.operation} was carried out outside its approval`);
     return answer;
@@ -177,9 +179,7 @@ export class Approvals {
     ctx: Context,
     operation: ApprovedRequest,
     { approval_id: approvalId }: store.ApprovalRow,
-    shown: string,
-    reason: string,
-    error: CofferError,
+    { shown, reason, error }: { shown: string; reason: string; error: CofferError },
   ): Promise<ApprovalDetail> {
     const headKey = await ctx.kernel.audit.headKey(ctx.tenantId);
     return ctx.change(async (tx) => {
@@ -287,7 +287,9 @@ export class Approvals {
 
   async #record(ctx: Context, tx: Tx, { approval, decided, covers, ...how }: Accepted, reason: string) {
     const indexes = Array.from({ length: covers }, (_, i) => decided + i);
-    const rows = indexes.map((index) => decisionRow(ctx, approval, index, 'approved', reason));
+    const rows = indexes.map((index) =>
+      decisionRow(ctx, approval, { level_index: index, decision: 'approved', reason }),
+    );
     await store.insertDecisions(tx, rows);
     ctx.record.describe({
       levels: rows.map((row) => row.level),
@@ -339,9 +341,7 @@ function describeReason(ctx: Context, reason: string): void {
 function decisionRow(
   ctx: Context,
   { tenant_id, approval_id, kind }: store.ApprovalFacts,
-  level_index: number,
-  decision: store.DecisionRow['decision'],
-  reason: string,
+  { level_index, decision, reason }: { level_index: number; decision: store.DecisionRow['decision']; reason: string },
 ): store.DecisionRow {
   const level = ruleOf(kind).levels[level_index];
   if (level === undefined) throw new Error('an approval has no such level');

@@ -180,8 +180,7 @@ export function approvalsBack(
   db: Reader,
   tenantId: string,
   status: ApprovalRow['status'] | null,
-  before: string | null,
-  limit: number,
+  { before, limit }: { before: string | null; limit: number },
 ): Promise<ApprovalFacts[]> {
   let query = db
     .selectFrom('approvals')

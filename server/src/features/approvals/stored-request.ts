@@ -142,7 +142,7 @@ async function factorShown(db: Reader, { tenant_id, requester_credential_id }: A
   const kept =
     token === undefined || token.mfa_at === null
       ? null
-      : await keptFactor(db, tenant_id, token.user_id, token, token.mfa_at);
+      : await keptFactor(db, { tenantId: tenant_id, userId: token.user_id }, token, token.mfa_at);
   if (kept !== null) return kept;
   throw new CofferError(
     'VERSION_CONFLICT',

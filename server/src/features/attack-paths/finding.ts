@@ -46,8 +46,7 @@ export function pathScore(weakness: number, risk: number): number {
  */
 export async function findPaths(
   db: Reader,
-  tenantId: string,
-  readers: readonly SameRights[],
+  { tenantId, readers }: { tenantId: string; readers: readonly SameRights[] },
   now: number,
   signal: AbortSignal,
 ): Promise<readonly FoundPath[] | null> {

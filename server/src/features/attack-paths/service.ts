@@ -59,7 +59,7 @@ export async function recomputePaths(
 ): Promise<void> {
   const own = database.forTenant(tenantId, 'bulk');
   const now = clock.now();
-  const found = await findPaths(own.read, tenantId, readers, now, signal);
+  const found = await findPaths(own.read, { tenantId, readers }, now, signal);
   if (found === null) return;
   const rows = found.map(
     ({ id, score, weakness, principalId, grantId, secretId, steps }): store.AttackPathRow => ({

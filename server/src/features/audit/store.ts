@@ -275,8 +275,7 @@ export function firstLinkedFrom(
 export async function idsOutside(
   tx: Tx,
   tenantId: string,
-  ids: { from: string; to: string },
-  seqs: { from: number; end: number },
+  { ids, seqs }: { ids: { from: string; to: string }; seqs: { from: number; end: number } },
   limit: number,
 ): Promise<string[]> {
   const rows = await tx
@@ -368,8 +367,7 @@ export async function checkpointsBack(
 export function checkpointsBetween(
   db: Reader,
   tenantId: string,
-  fromSeq: number,
-  lastSeq: number,
+  { fromSeq, lastSeq }: { fromSeq: number; lastSeq: number },
   limit: number,
 ): Promise<Pick<CheckpointRow, 'seq'>[]> {
   return db

@@ -73,7 +73,7 @@ onBothInSuite('certificates', (database) => {
   async function revoke(which: { clientId: string } | { serials: string[] }, reason = 'superseded'): Promise<string[]> {
     return (await change(async (tx) => {
       await raiseEpoch(tx, tenantId);
-      return certificates.revoke(tx, tenantId, which, reason, service.clock.now());
+      return certificates.revoke(tx, tenantId, which, { reason, at: service.clock.now() });
     })) as string[];
   }
 
@@ -83,7 +83,7 @@ onBothInSuite('certificates', (database) => {
     external: string | null = null,
     tenant = tenantId,
   ): Promise<string> => {
-    const verdict = await certificates.check(tenant, clientId, peer, external);
+    const verdict = await certificates.check({ tenantId: tenant, clientId }, peer, external);
     return verdict.ok ? 'ok' : verdict.reason;
   };
 
@@ -271,7 +271,7 @@ onBothInSuite('certificates', (database) => {
 
   test('what was issued is accepted for its connection, and for nothing else', async () => {
     const [made, other] = [await issued(), await issued()];
-    assert.deepEqual(await certificates.check(tenantId, made.clientId, made.peer, null), {
+    assert.deepEqual(await certificates.check({ tenantId, clientId: made.clientId }, made.peer, null), {
       ok: true,
       serial: made.row.serial,
     });
@@ -348,7 +348,7 @@ onBothInSuite('certificates', (database) => {
     );
     try {
       const fresh = new Certificates(service.app.kernel);
-      await assert.rejects(fresh.check(tenantId, clientId, peer, null), /cannot be decrypted/);
+      await assert.rejects(fresh.check({ tenantId, clientId }, peer, null), /cannot be decrypted/);
     } finally {
       await change((tx) =>
         tx
@@ -390,13 +390,13 @@ onBothInSuite('certificates', (database) => {
     const [a, b, kept] = [await issued(), await issued(), await issued()];
     for (const { clientId, peer } of [a, b, kept]) {
       assert.equal(await reasonOf(clientId, peer), 'ok');
-      assert.ok((await other.check(tenantId, clientId, peer, null)).ok);
+      assert.ok((await other.check({ tenantId, clientId }, peer, null)).ok);
     }
     assert.deepEqual(await revoke({ serials: [a.row.serial, 'ff'] }), [a.row.serial]);
     assert.deepEqual(await revoke({ clientId: b.clientId }, 'key_compromise'), [b.row.serial]);
     assert.equal(await reasonOf(a.clientId, a.peer), 'revoked: superseded');
     assert.equal(await reasonOf(b.clientId, b.peer), 'revoked: key_compromise');
-    assert.deepEqual(await other.check(tenantId, a.clientId, a.peer, null), {
+    assert.deepEqual(await other.check({ tenantId, clientId: a.clientId }, a.peer, null), {
       ok: false,
       reason: 'revoked: superseded',
     });
@@ -404,7 +404,7 @@ onBothInSuite('certificates', (database) => {
     const foreign = await addTenant(service);
     assert.deepEqual(
       await change((tx) =>
-        certificates.revoke(tx, foreign.id, { serials: [kept.row.serial] }, '', service.clock.now()),
+        certificates.revoke(tx, foreign.id, { serials: [kept.row.serial] }, { reason: '', at: service.clock.now() }),
       ),
       [],
       'a tenant revokes nothing of another',
@@ -416,7 +416,12 @@ onBothInSuite('certificates', (database) => {
     const revokeAt = (clientId: string, inMs: number) =>
       change(async (tx) => {
         await raiseEpoch(tx, tenantId);
-        return certificates.revoke(tx, tenantId, { clientId }, 'superseded', service.clock.now() + inMs);
+        return certificates.revoke(
+          tx,
+          tenantId,
+          { clientId },
+          { reason: 'superseded', at: service.clock.now() + inMs },
+        );
       });
     const isListed = async (serial: string) => {
       const pem = await text(`/pki/${tenantId}/crl.pem`);
@@ -437,7 +442,10 @@ onBothInSuite('certificates', (database) => {
   test('a serial of another connection is not revoked with it', async () => {
     const [made, other] = [await issued(), await issued()];
     const which = { clientId: made.clientId, serials: [other.row.serial] };
-    assert.deepEqual(await change((tx) => certificates.revoke(tx, tenantId, which, '', service.clock.now())), []);
+    assert.deepEqual(
+      await change((tx) => certificates.revoke(tx, tenantId, which, { reason: '', at: service.clock.now() })),
+      [],
+    );
     assert.equal(await reasonOf(other.clientId, other.peer), 'ok');
   });
 

@@ -102,17 +102,21 @@ export class Certificates {
     db: Reader,
     tenantId: string,
     clientId: string,
-    after: string,
-    limit: number,
+    { after, limit }: { after: string; limit: number },
   ): Promise<Page<CertificateRow>> {
-    return store.certificatesOfClient(db, tenantId, clientId, after, limit);
+    return store.certificatesOfClient(db, tenantId, clientId, { after, limit });
   }
 
   /**
    * Revokes all live certificates of a connection, or only these serials, from a time on that may lie in the future. Returns the serials that were
    * revoked. The caller raises the tenant's epoch.
    */
-  async revoke(tx: Tx, tenantId: string, which: store.RevocationTarget, reason: string, at: number): Promise<string[]> {
+  async revoke(
+    tx: Tx,
+    tenantId: string,
+    which: store.RevocationTarget,
+    { reason, at }: { reason: string; at: number },
+  ): Promise<string[]> {
     const mark = { revoked_at: at, reason };
     const revoked: string[] = [];
     for (const serials of which.serials === undefined ? [undefined] : partsOf(which.serials)) {
@@ -129,8 +133,7 @@ export class Certificates {
    * a certificate that is one of them, or was issued under one, is refused.
    */
   async check(
-    tenantId: string,
-    clientId: string,
+    { tenantId, clientId }: ClientName,
     peer: PeerCertificate,
     externalCaPem: string | null,
     denied: string | null = null,
@@ -239,7 +242,9 @@ export class Certificates {
       const now = clock.now();
       const isFresh = row.crl_revocations === row.revocations && now - row.crl_made_at < CRL_RENEWED_AFTER_MS;
       const { tenant_id, ca_no, crl_made_at } = row;
-      const isDue = isFresh && (await store.hasRevocationBetween(database.read, tenant_id, ca_no, crl_made_at, now));
+      const isDue =
+        isFresh &&
+        (await store.hasRevocationBetween(database.read, tenant_id, ca_no, { after: crl_made_at, until: now }));
       if (row.crl !== null && isFresh && !isDue) return row.crl;
       const authority = await this.authorities.find(tenant_id, ca_no);
       if (authority === null) break;

@@ -134,8 +134,7 @@ export async function certificatesOfClient(
   db: Reader,
   tenantId: string,
   clientId: string,
-  after: string,
-  limit: number,
+  { after, limit }: { after: string; limit: number },
 ): Promise<Page<CertificateRow>> {
   const rows = await db
     .selectFrom('certificates')
@@ -166,7 +165,12 @@ export async function listRevoked(db: Reader, tenantId: string, caNo: number, no
 }
 
 /** Whether a scheduled revocation took effect in this period. */
-export async function hasRevocationBetween(db: Reader, tenantId: string, caNo: number, after: number, until: number) {
+export async function hasRevocationBetween(
+  db: Reader,
+  tenantId: string,
+  caNo: number,
+  { after, until }: { after: number; until: number },
+) {
   const row = await db
     .selectFrom('certificates')
     .select('serial')

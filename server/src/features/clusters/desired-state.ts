@@ -117,7 +117,7 @@ export class DesiredStates {
     const secrets = await decrypted(ctx, planned);
     if (secrets === null) return null;
     const withheld = withheldOf(planned);
-    const stored = await this.#store(ctx, state, basis, secrets, withheld);
+    const stored = await this.#store(ctx, state, basis, { secrets, withheld });
     if (stored === null) return null;
     const { cluster_id, generation } = stored;
     ctx.setHeader('ETag', etagOf(stored));
@@ -136,8 +136,7 @@ export class DesiredStates {
     ctx: Context,
     known: states.StateRow,
     basis: string,
-    secrets: readonly DesiredSecret[],
-    withheld: readonly WithheldSecret[],
+    { secrets, withheld }: { secrets: readonly DesiredSecret[]; withheld: readonly WithheldSecret[] },
   ): Promise<states.StateRow | null> {
     const { keyring } = this.#kernel;
     const content = Buffer.from(contentText(secrets, withheld));

@@ -36,7 +36,12 @@ export async function planOf(ctx: Context, policies: readonly LoadedPolicy[], au
   for (const policy of policies) {
     const found = await sources.secretsOf(policy);
     const size = found.entries.reduce((sum, { row }) => sum + row.sealed_bytes, 0);
-    const withheld = await reasonFor(ctx, policy.row, found, authors.get(policy.row.author_id) ?? null, size);
+    const withheld = await reasonFor(
+      ctx,
+      { policy: policy.row, author: authors.get(policy.row.author_id) ?? null },
+      found,
+      size,
+    );
     const isBeyond = withheld === null && bytes + size > ANSWER_BYTES_MAX;
     if (withheld === null && !isBeyond) bytes += size;
     planned.push({ policy: policy.row, entries: found.entries, withheld: isBeyond ? 'too_large' : withheld });
@@ -57,9 +62,8 @@ export function basisOf(planned: readonly Planned[]): string {
 
 async function reasonFor(
   ctx: Context,
-  policy: PolicyRow,
+  { policy, author }: { policy: PolicyRow; author: Subject | null },
   { entries, problem }: Found,
-  author: Subject | null,
   size: number,
 ): Promise<WithheldReason | null> {
   if (author === null) return 'author_inactive';

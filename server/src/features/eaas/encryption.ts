@@ -9,7 +9,7 @@ import type { KeyCache } from './key-cache.ts';
 export async function encrypt(ctx: Context, keys: KeyCache, name: string, body: Body<typeof contract.encrypt>) {
   refuseUnfit([body.plaintext]);
   const { key, version } = await keys.forEncryption(ctx, name, 1);
-  return { envelope: seal(key, name, version, body.plaintext, body.aad), version };
+  return { envelope: seal(key, { keyName: name, version }, body.plaintext, body.aad), version };
 }
 
 export async function encryptBatch(
@@ -21,7 +21,10 @@ export async function encryptBatch(
   refuseUnfit(items.map((item) => item.plaintext));
   const { key, version } = await keys.forEncryption(ctx, name, items.length);
   ctx.record.describe({ items: items.length });
-  return { version, envelopes: items.map(({ plaintext, aad }) => seal(key, name, version, plaintext, aad)) };
+  return {
+    version,
+    envelopes: items.map(({ plaintext, aad }) => seal(key, { keyName: name, version }, plaintext, aad)),
+  };
 }
 
 export async function decrypt(ctx: Context, keys: KeyCache, name: string, body: Body<typeof contract.decrypt>) {
@@ -53,7 +56,7 @@ export async function decryptBatch(
 export async function rewrap(ctx: Context, keys: KeyCache, name: string, body: Body<typeof contract.rewrap>) {
   const plaintext = await opened(ctx, keys, name, body);
   const { key, version } = await keys.forEncryption(ctx, name, 1);
-  return { envelope: seal(key, name, version, plaintext, body.aad), version };
+  return { envelope: seal(key, { keyName: name, version }, plaintext, body.aad), version };
 }
 
 /** A missing key is reported as such. Anything wrong with the envelope gets one and the same response. */

@@ -29,7 +29,7 @@ describe('an envelope', () => {
   test('gives back what was sealed, with the same data and no other', () => {
     fc.assert(
       fc.property(text, aads, aads, (plaintext, aad, wrong) => {
-        const envelope = seal(key, 'orders', 3, plaintext, aad);
+        const envelope = seal(key, { keyName: 'orders', version: 3 }, plaintext, aad);
         assert.equal(opened(envelope, aad), plaintext);
         if (wrong !== aad) refused(envelope, wrong);
         refused(envelope, aad, other);
@@ -38,15 +38,14 @@ describe('an envelope', () => {
   });
 
   test('an empty aad is not the same as none', () => {
-    refused(seal(key, 'orders', 1, 'x', ''), undefined);
-    refused(seal(key, 'orders', 1, 'x', undefined), '');
+    refused(seal(key, { keyName: 'orders', version: 1 }, 'x', ''), undefined);
+    refused(seal(key, { keyName: 'orders', version: 1 }, 'x', undefined), '');
   });
 
   test('has the form of the interface', () => {
     const [prefix, v1, name, version, iv, ciphertext, tag, ...more] = seal(
       key,
-      'a.b-c_d',
-      12,
+      { keyName: 'a.b-c_d', version: 12 },
       'hello',
       undefined,
     ).split(':');
@@ -59,7 +58,7 @@ describe('an envelope', () => {
   test('is plain AES-256-GCM to others: node’s own cipher and a second implementation open and make them', () => {
     fc.assert(
       fc.property(text, aads, (plaintext, aad) => {
-        const parsed = parseEnvelope(seal(key, 'orders', 1, plaintext, aad));
+        const parsed = parseEnvelope(seal(key, { keyName: 'orders', version: 1 }, plaintext, aad));
         assert.ok(parsed);
         const bound = Buffer.from(aad === undefined ? 'eaas:v1:orders:1' : `eaas:v1:orders:1\n${aad}`);
         const theirs = gcm(bytes, parsed.iv, bound).decrypt(Buffer.concat([parsed.ciphertext, parsed.tag]));
@@ -79,7 +78,7 @@ describe('an envelope', () => {
   });
 
   test('changed in any character, cut or lengthened anywhere, opens nothing', () => {
-    const envelope = seal(key, 'orders', 1, 'some text to change', 'data');
+    const envelope = seal(key, { keyName: 'orders', version: 1 }, 'some text to change', 'data');
     for (let at = 0; at < envelope.length; at++) {
       for (const replacement of ['A', 'b', '0', '=', ':', '+', ' ', '']) {
         const changed = envelope.slice(0, at) + replacement + envelope.slice(at + 1);
@@ -91,7 +90,7 @@ describe('an envelope', () => {
   });
 
   test('has one spelling: spare bits, missing padding, the URL alphabet and spaces are refused', () => {
-    const envelope = seal(key, 'orders', 1, 'a', undefined);
+    const envelope = seal(key, { keyName: 'orders', version: 1 }, 'a', undefined);
     assert.match(envelope, /==:[^:]+$/);
     for (const other of [
       envelope.replace(/([A-Za-z0-9+/])==:/, (_, c: string) => `${next(c)}==:`),
@@ -117,7 +116,9 @@ describe('an envelope', () => {
   });
 
   test('the IV is the service’s own, and never repeats', () => {
-    const ivs = new Set(Array.from({ length: 5000 }, () => seal(key, 'orders', 1, 'x', undefined).split(':')[4]));
+    const ivs = new Set(
+      Array.from({ length: 5000 }, () => seal(key, { keyName: 'orders', version: 1 }, 'x', undefined).split(':')[4]),
+    );
     assert.equal(ivs.size, 5000);
   });
 });

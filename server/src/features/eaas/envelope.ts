@@ -38,8 +38,7 @@ export function parseEnvelope(text: string): Envelope | null {
  */
 export function seal(
   key: KeyObject,
-  keyName: string,
-  version: number,
+  { keyName, version }: { keyName: string; version: number },
   plaintext: string,
   aad: string | undefined,
 ): string {

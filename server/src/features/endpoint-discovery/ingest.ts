@@ -183,12 +183,11 @@ async function replaceAccounts(ctx: Context, tx: Tx, scan: Scan, known: store.Ho
     }
   }
   await store.writeAccounts(tx, written, slice);
-  await store.replaceKeys(tx, key.tenant_id, rekeyed, keys, slice);
+  await store.replaceKeys(tx, { tenantId: key.tenant_id, accountIds: rekeyed }, keys, slice);
   const gone = [...existing.values()].filter(({ gone_since }) => gone_since === null);
   await store.markGone(
     tx,
-    key.tenant_id,
-    gone.map(({ account_id }) => account_id),
+    { tenantId: key.tenant_id, accountIds: gone.map(({ account_id }) => account_id) },
     { goneSince: scannedAt, lastSeenAt: known?.scanned_at ?? scannedAt },
     slice,
   );

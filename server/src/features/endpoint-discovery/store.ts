@@ -196,8 +196,7 @@ export async function linkAccount(
 /** Marks accounts that a scan no longer found. */
 export async function markGone(
   tx: Tx,
-  tenantId: string,
-  accountIds: readonly string[],
+  { tenantId, accountIds }: { tenantId: string; accountIds: readonly string[] },
   { goneSince, lastSeenAt }: { goneSince: number; lastSeenAt: number },
   slice: TimeSlice,
 ): Promise<void> {
@@ -215,8 +214,7 @@ export async function markGone(
 /** Replaces the keys of some accounts. */
 export async function replaceKeys(
   tx: Tx,
-  tenantId: string,
-  accountIds: readonly string[],
+  { tenantId, accountIds }: { tenantId: string; accountIds: readonly string[] },
   rows: readonly KeyRow[],
   slice: TimeSlice,
 ): Promise<void> {

@@ -77,7 +77,7 @@ export async function listBindings(ctx: Context, id: string, query: Query<typeof
   // The cursor contains the environment, because key names have the form of ids in many other lists.
   const [, after = ''] = decodeCursor(query.cursor, new RegExp(`^${environment_id}$`), KEY_NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listBindings(ctx.database.read, ctx.tenantId, environment_id, after, limit);
+  const page = await store.listBindings(ctx.database.read, ctx.tenantId, environment_id, { after, limit });
   const located = await locateSecrets(
     ctx.database.read,
     ctx.tenantId,

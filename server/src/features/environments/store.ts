@@ -231,8 +231,7 @@ export async function listBindings(
   db: Reader,
   tenantId: string,
   environmentId: number,
-  after: string,
-  limit: number,
+  { after, limit }: { after: string; limit: number },
 ): Promise<Page<BindingRow>> {
   const rows = await db
     .selectFrom('environment_secrets')

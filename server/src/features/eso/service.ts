@@ -7,7 +7,6 @@ import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import {
   parsePath,
   refuseInZeroKnowledge,
-  type SecretById,
   type SecretReader,
   type SummaryRow,
   secretById,
@@ -51,7 +50,7 @@ async function secretMeant(ctx: Context, reader: SecretReader, query: Query<type
     ctx.access.authorize(secretResource(found.vault, found.path), found);
     throw secretNotFound();
   }
-  return read(ctx, reader, found, query, found);
+  return read(ctx, reader, found, query);
 }
 
 export async function readByName(
@@ -65,15 +64,14 @@ export async function readByName(
 async function read(
   ctx: Context,
   reader: SecretReader,
-  { vault: vaultName, path }: { vault: string; path: string },
+  { vault: vaultName, path, secretId }: { vault: string; path: string; secretId?: string },
   { version, property }: Pick<Query<typeof contract.operatorSecretById>, 'version' | 'property'>,
-  expected?: SecretById,
 ) {
   const { id, type, value, protection, ...shown } = await reader
     .readRecorded(ctx, { vault: vaultName, path }, version)
     .catch(refuseAbsentVersion);
   // The secret was moved meanwhile, and another one is at its path now.
-  if (expected !== undefined && expected.secretId !== id) throw secretNotFound();
+  if (secretId !== undefined && secretId !== id) throw secretNotFound();
   if (protection === 'fortress') {
     throw new CofferError(
       'INSUFFICIENT_PRIVILEGE',

@@ -24,8 +24,7 @@ export class BatchReader {
   readonly #encode: (entry: ExportedEntry) => Encoded & { bytes: number };
 
   constructor(
-    tenantId: string,
-    filter: AuditFilter,
+    { tenantId, filter }: { tenantId: string; filter: AuditFilter },
     limits: BatchLimits,
     encode: (entry: ExportedEntry) => Encoded & { bytes: number },
     damaged: DamagedSegments,

@@ -44,8 +44,7 @@ export class ExporterRun {
 
   private constructor(
     kernel: ExporterKernel,
-    row: store.ExporterRow,
-    progress: store.ProgressRow,
+    { row, progress }: { row: store.ExporterRow; progress: store.ProgressRow },
     transport: Transport,
     version: string,
   ) {
@@ -56,8 +55,7 @@ export class ExporterRun {
     const encode = encoder(row.format, version, transport);
     this.#encode = encode;
     this.#reader = new BatchReader(
-      row.tenant_id,
-      JSON.parse(row.filter),
+      { tenantId: row.tenant_id, filter: JSON.parse(row.filter) },
       transport.limits,
       encode,
       kernel.damagedSegments,
@@ -78,7 +76,7 @@ export class ExporterRun {
       caPem: row.ca_pem,
       credentials: await unsealCredentials(kernel, row),
     };
-    return new ExporterRun(kernel, row, progress, RECEIVERS[row.type].open(parts, destination), parts.version);
+    return new ExporterRun(kernel, { row, progress }, RECEIVERS[row.type].open(parts, destination), parts.version);
   }
 
   async run(signal: AbortSignal, turnMs = TURN_MS): Promise<void> {

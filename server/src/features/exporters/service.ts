@@ -180,7 +180,7 @@ export async function replay(ctx: Context, exporterId: string, body: Body<typeof
     if (row === undefined || progress === undefined) throw notFound('exporter');
     const seq = await seqBefore(tx, ctx.tenantId, idAtTime('audit', time));
     ctx.record.describe({ name: row.name, from, after_seq: seq });
-    if (skip) await skipTo(ctx, tx, row, progress, { seq, time, from });
+    if (skip) await skipTo(ctx, tx, { row, progress }, { seq, time, from });
     else if (seq > progress.cursor_seq) throw invalidField('/body/from', AHEAD);
     else await store.reviseProgress(tx, row, { begin_seq: seq + 1, cursor_seq: seq, checkpoint_no: 0 });
     return toWire(tx, row, ctx.now);
@@ -193,8 +193,7 @@ const AHEAD =
 async function skipTo(
   ctx: Context,
   tx: Tx,
-  row: store.ExporterRow,
-  { cursor_seq, skipped }: store.ProgressRow,
+  { row, progress: { cursor_seq, skipped } }: { row: store.ExporterRow; progress: store.ProgressRow },
   { seq, time, from }: { seq: number; time: number; from: string },
 ): Promise<void> {
   // Otherwise it would also leave out what happens until somebody approves it.

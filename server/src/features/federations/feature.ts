@@ -19,7 +19,12 @@ export const federationsFeature = feature({
         listFederations: (ctx, { params, query }) => federations.list(ctx, params.connection, query),
         readFederation: (ctx, { params }) => federations.read(ctx, params.connection, params.federation_id),
         updateFederation: (ctx, { params, body }) =>
-          federations.update(ctx, parts.certificates, params.connection, params.federation_id, body),
+          federations.update(
+            ctx,
+            parts.certificates,
+            { id: params.connection, federationId: params.federation_id },
+            body,
+          ),
         deleteFederation: (ctx, { params }) =>
           federations.remove(ctx, parts.certificates, params.connection, params.federation_id),
         exchangeToken: (ctx, { params, body }) => exchange(ctx, parts, params.connection, body),

@@ -79,7 +79,10 @@ export async function list(ctx: Context, id: string, query: Query<typeof contrac
   const ofThis = new RegExp(`^${connection_no}$`);
   const [, , after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, ofThis, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const found = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, Number(after), limit);
+  const found = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, {
+    after: Number(after),
+    limit,
+  });
   // A federation is part of its connection, so the permission is checked on the connection.
   const resources = connectionResources(connection);
   const permissions = [readFederation.permission];
@@ -95,8 +98,7 @@ export async function read(ctx: Context, id: string, federationId: string): Prom
 export async function update(
   ctx: Context,
   certificates: ConnectionCertificates,
-  id: string,
-  federationId: string,
+  { id, federationId }: { id: string; federationId: string },
   body: Body<typeof contract.updateFederation>,
 ): Promise<Federation> {
   ctx.access.requireUnrestricted();
@@ -124,7 +126,7 @@ export async function update(
     };
     ctx.record.describe({ ...described(changed), changed: Object.keys(body) });
     await unlessTaken(store.updateFederation(tx, changed));
-    await endIssued(ctx, tx, certificates, connection, row);
+    await endIssued(ctx, tx, certificates, { connection, federation: row });
     return toWire(ctx, changed, connection);
   });
 }
@@ -142,7 +144,7 @@ export async function remove(
     if (row === undefined) throw notFound('federation');
     ctx.record.describe(described(row));
     await store.deleteFederation(tx, row);
-    await endIssued(ctx, tx, certificates, connection, row);
+    await endIssued(ctx, tx, certificates, { connection, federation: row });
     return DELETED;
   });
 }
@@ -152,13 +154,15 @@ async function endIssued(
   ctx: Context,
   tx: Tx,
   certificates: ConnectionCertificates,
-  { client_id: clientId }: ConnectionRow,
-  { connection_no, federation_no }: store.FederationRow,
+  {
+    connection: { client_id: clientId },
+    federation: { connection_no, federation_no },
+  }: { connection: ConnectionRow; federation: store.FederationRow },
 ): Promise<void> {
   const source = sourceOf(federation_no);
   await revokeTokensFrom(tx, ctx.tenantId, { connection_no, kind: 'federation', source }, ctx.now);
   const reason = 'its federation was changed or deleted';
-  const serials = await certificates.revoke(tx, ctx.tenantId, { clientId, source }, reason, ctx.now);
+  const serials = await certificates.revoke(tx, ctx.tenantId, { clientId, source }, { reason, at: ctx.now });
   for (const serial of serials) ctx.record.addEntry('cert_revoked', ctx.record.resource, { serial, reason });
   await raiseEpoch(tx, ctx.tenantId);
 }

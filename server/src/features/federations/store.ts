@@ -75,8 +75,7 @@ export async function listFederations(
   db: Reader,
   tenantId: string,
   connectionNo: number,
-  after: number,
-  limit: number,
+  { after, limit }: { after: number; limit: number },
 ): Promise<Page<FederationRow>> {
   const rows = await db
     .selectFrom('federations')

@@ -67,7 +67,7 @@ export async function update(
 ): Promise<Group> {
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
-    await refuseProvisioned(tx, ctx.tenantId, groupId, parts);
+    await refuseProvisioned(tx, { tenantId: ctx.tenantId, groupId }, parts);
     await store.updateGroup(tx, ctx.tenantId, groupId, body.description);
     const row = await store.findGroup(tx, ctx.tenantId, groupId);
     if (row === undefined) throw notFound('group');
@@ -88,7 +88,7 @@ export async function remove(
     const row = await lockedGroup(ctx, tx, idOrName);
     const { group_id: groupId } = row;
     ctx.record.describe({ name: row.name });
-    await refuseProvisioned(tx, ctx.tenantId, groupId, parts);
+    await refuseProvisioned(tx, { tenantId: ctx.tenantId, groupId }, parts);
     const rights = await parts.rightsOfGroup(tx, ctx.tenantId, groupId);
     await parts.groupRemoved(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
@@ -113,7 +113,7 @@ export async function addMember(
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
     ctx.record.describe({ user: userId });
-    await refuseProvisioned(tx, ctx.tenantId, groupId, parts, { isJoining: true });
+    await refuseProvisioned(tx, { tenantId: ctx.tenantId, groupId }, parts, { isJoining: true });
     const user = await lockUser(tx, ctx.tenantId, userId);
     if (user === undefined) throw notFound('user');
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
@@ -138,7 +138,7 @@ export async function listMembers(ctx: Context, idOrName: string, query: Query<t
   const { group_id: groupId } = await groupNamed(ctx, ctx.database.read, idOrName);
   const [after = ''] = decodeCursor(query.cursor, idForm('user')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listMembers(ctx.database.read, ctx.tenantId, groupId, after, limit);
+  const page = await store.listMembers(ctx.database.read, ctx.tenantId, groupId, { after, limit });
   const members = page.rows.map((r) => ({ group_id: groupId, user_id: r.user_id, added_at: timestamp(r.added_at) }));
   return { members, next_cursor: page.next_cursor };
 }
@@ -154,7 +154,7 @@ export async function removeMember(
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
     ctx.record.describe({ user: userId });
-    await refuseProvisioned(tx, ctx.tenantId, groupId, parts);
+    await refuseProvisioned(tx, { tenantId: ctx.tenantId, groupId }, parts);
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await parts.rightsOfGroup(tx, ctx.tenantId, groupId);
@@ -194,8 +194,7 @@ async function lockedGroup(ctx: Context, tx: Tx, idOrName: string): Promise<stor
  */
 async function refuseProvisioned(
   tx: Tx,
-  tenantId: string,
-  groupId: string,
+  { tenantId, groupId }: { tenantId: string; groupId: string },
   { provisionerOfGroup }: GroupParts,
   { isJoining = false } = {},
 ): Promise<void> {

@@ -117,8 +117,7 @@ export async function listMembers(
   db: Reader,
   tenantId: string,
   groupId: string,
-  after: string,
-  limit: number,
+  { after, limit }: { after: string; limit: number },
 ): Promise<Page<GroupMemberRow>> {
   const rows = await db
     .selectFrom('group_members')
@@ -153,7 +152,7 @@ const MEMBERS_SHOWN_MAX = 100;
 /** The members of a group, for approvers of a grant to it: how many, the time of the last addition, and the first of them by id. */
 export async function shownGroup(tx: Tx, tenantId: string, groupId: string) {
   const { members, last_added_at } = await membershipOf(tx, tenantId, groupId);
-  const first = await listMembers(tx, tenantId, groupId, '', MEMBERS_SHOWN_MAX);
+  const first = await listMembers(tx, tenantId, groupId, { after: '', limit: MEMBERS_SHOWN_MAX });
   return { members, last_added_at, shown: { count: members, members: first.rows.map((row) => row.user_id) } };
 }
 

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const message = (to: string) => ({ to, subject: 'Please verify ✓', paragraphs: ['Use this token:', { copy: TOKEN }] });
 
 async function queue({ app: { kernel } }: Service, to: string): Promise<void> {
-  const mail = await prepareMail(kernel, kernel.operatorTenantId, 'signup', message(to));
+  const mail = await prepareMail(kernel, kernel.operatorTenantId, { kind: 'signup', message: message(to) });
   await kernel.database.transaction((tx) => queueMail(tx, mail));
 }
 

@@ -45,8 +45,7 @@ export type PreparedMail = store.MailRow;
 export async function prepareMail(
   kernel: Pick<Kernel, 'clock' | 'keyring'>,
   tenantId: string,
-  kind: store.MailKind,
-  message: Message,
+  { kind, message }: { kind: store.MailKind; message: Message },
   { isSent = true }: { isSent?: boolean } = {},
 ): Promise<PreparedMail> {
   return (await mailSealer(kernel, tenantId))(kind, message, isSent);

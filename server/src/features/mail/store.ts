@@ -41,17 +41,16 @@ export async function dueMail(
   now: number,
   { limit, except }: { limit: number; except: readonly string[] },
 ): Promise<MailRow[]> {
-  const due = await waitingMail(db, now, ['<=', now], limit, except);
+  const due = await waitingMail(db, now, ['<=', now], { limit, except });
   if (due.length === limit) return due;
-  return [...due, ...(await waitingMail(db, now, ['>', now + AHEAD_MAX_MS], limit - due.length, except))];
+  return [...due, ...(await waitingMail(db, now, ['>', now + AHEAD_MAX_MS], { limit: limit - due.length, except }))];
 }
 
 function waitingMail(
   db: Reader,
   now: number,
   [comparison, time]: readonly ['<=' | '>', number],
-  limit: number,
-  except: readonly string[],
+  { limit, except }: { limit: number; except: readonly string[] },
 ): Promise<MailRow[]> {
   const query = db
     .selectFrom('outgoing_mail')

@@ -62,8 +62,7 @@ export interface KeptFactor {
 /** The factor that was shown; null if it was removed since, because then it no longer proves anything. `at` is when it was shown. */
 export async function keptFactor(
   db: Reader,
-  tenantId: string,
-  userId: string,
+  { tenantId, userId }: { tenantId: string; userId: string },
   { factor, factor_trusted_from }: ShownFactor,
   at: number,
 ): Promise<KeptFactor | null> {
@@ -129,7 +128,7 @@ export async function secondFactorsOf(
 }
 
 export async function deleteFactorsOf(tx: Tx, tenantId: string, userId: string): Promise<void> {
-  await replaceRecoveryCodes(tx, tenantId, userId, [], null);
+  await replaceRecoveryCodes(tx, tenantId, userId, { hashes: [], trustedFrom: null });
   await deleteTotpOf(tx, tenantId, userId);
   await deletePasskeysOf(tx, tenantId, userId);
 }

@@ -134,7 +134,7 @@ export async function remove(ctx: Context, passkeyId: string, ports: MfaPorts): 
     await store.deletePasskey(tx, row);
     await raiseEpoch(tx, tenantId);
     const removed = { what: `passkey ${row.name}`, since: row.created_at, key: row.passkey_id };
-    await approveRemoval(ctx, tx, principal.id, removed, left);
+    await approveRemoval(ctx, tx, principal.id, { removed, left });
     return DELETED;
   });
 }

@@ -31,7 +31,7 @@ export async function makeCodes(ctx: Context) {
     // Codes that were made with a factor of yesterday count like it; those made with a new one wait as long as it does.
     const trustedFrom = ctx.access.isFactorProven ? now : now + FACTOR_TRUSTED_AFTER_MS;
     const replaced = await countRecoveryCodes(tx, tenantId, principal.id);
-    await replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode), trustedFrom);
+    await replaceRecoveryCodes(tx, tenantId, principal.id, { hashes: codes.map(hashOfCode), trustedFrom });
     ctx.record.describe({ made: codes.length, replaced });
     return { recovery_codes: codes };
   });

@@ -57,8 +57,7 @@ export function isFirstStart(
 export async function requireFreshToAdd(
   ctx: Context,
   tx: Tx,
-  user: UserRow | undefined,
-  factors: Factors,
+  { user, factors }: { user: UserRow | undefined; factors: Factors },
   { hasSignOnIdentity }: MfaPorts,
 ): Promise<void> {
   if (user === undefined) throw notFound('user');
@@ -106,8 +105,7 @@ export async function approveRemoval(
   ctx: Context,
   tx: Tx,
   userId: string,
-  removed: Removed,
-  left: Factors,
+  { removed, left }: { removed: Removed; left: Factors },
 ): Promise<void> {
   const { tenantId, now } = ctx;
   requireProofToRemove(ctx);

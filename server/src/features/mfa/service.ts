@@ -70,7 +70,7 @@ export async function enrol(ctx: Context, ports: MfaPorts) {
     const user = await lockUser(tx, tenantId, principal.id);
     const factors = await lockFactors(tx, tenantId, principal.id);
     if (factors.totp !== null) throw alreadyEnrolled();
-    await requireFreshToAdd(ctx, tx, user, factors, ports);
+    await requireFreshToAdd(ctx, tx, { user, factors }, ports);
     const isPending = await store.replacePending(tx, {
       tenant_id: tenantId,
       user_id: principal.id,
@@ -106,17 +106,14 @@ export async function confirm(ctx: Context, { otp, step_up }: Body<typeof contra
     const user = await lockUser(tx, tenantId, principal.id);
     const factors = await lockFactors(tx, tenantId, principal.id);
     if (factors.totp !== null) throw alreadyEnrolled();
-    await requireFreshToAdd(ctx, tx, user, factors, ports);
+    await requireFreshToAdd(ctx, tx, { user, factors }, ports);
     if (step === null || !(await store.confirmTotp(tx, row, step, ctx.now))) {
       throw new CofferError('LOGIN_DENIED', 'The code is wrong or was already used: enter the next one.');
     }
-    await store.replaceRecoveryCodes(
-      tx,
-      tenantId,
-      principal.id,
-      codes.map(hashOfCode),
-      ctx.now + FACTOR_TRUSTED_AFTER_MS,
-    );
+    await store.replaceRecoveryCodes(tx, tenantId, principal.id, {
+      hashes: codes.map(hashOfCode),
+      trustedFrom: ctx.now + FACTOR_TRUSTED_AFTER_MS,
+    });
     // The rights of their tokens can depend on it.
     await raiseEpoch(tx, tenantId);
     const session = await shownByAdding(tx, proceed, { user, before: factors, factor: TOTP_FACTOR });
@@ -136,7 +133,7 @@ export async function disable(ctx: Context): Promise<Deleted> {
     await raiseEpoch(tx, tenantId);
     if (row.confirmed_at === null) return DELETED;
     const removed = { what: 'second factor', since: row.confirmed_at, key: TOTP_FACTOR };
-    await approveRemoval(ctx, tx, principal.id, removed, { ...factors, totp: null });
+    await approveRemoval(ctx, tx, principal.id, { removed, left: { ...factors, totp: null } });
     return DELETED;
   });
 }

@@ -112,8 +112,7 @@ export async function replaceRecoveryCodes(
   tx: Tx,
   tenantId: string,
   userId: string,
-  hashes: Uint8Array[],
-  trustedFrom: number | null,
+  { hashes, trustedFrom }: { hashes: Uint8Array[]; trustedFrom: number | null },
 ): Promise<void> {
   const whose = { tenant_id: tenantId, user_id: userId };
   await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and(whose));

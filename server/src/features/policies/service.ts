@@ -167,7 +167,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
     await ctx.access.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
     const attached = await store.policyNamesOf(tx, ctx.tenantId, principal.kind, principal.id);
     refuseBeyondQuota(ctx, 'attachments_per_principal', attached.length);
-    const proposal = await attachedTo(tx, ports, ctx.tenantId, row, principal);
+    const proposal = await attachedTo(tx, ports, ctx.tenantId, { policy: row, principal });
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
     } catch (error) {
@@ -192,8 +192,7 @@ async function attachedTo(
   tx: Tx,
   ports: PolicyPorts,
   tenantId: string,
-  policy: store.PolicyRow,
-  principal: FoundPrincipal,
+  { policy, principal }: { policy: store.PolicyRow; principal: FoundPrincipal },
 ): Promise<Proposal> {
   const basis = { policy: policy.policy_id, version: policy.version, kind: principal.kind, principal: principal.id };
   const after = { ...principal, document: JSON.parse(policy.document) };

@@ -113,7 +113,7 @@ export class Pqc {
       decodeCursor(await plainCursor(ctx, query.cursor), CURSOR_KIND, ALGORITHM_FORM, VERSION_FORM) ?? [];
     const after = algorithm === '' ? null : { algorithm, version: Number(version) };
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-    const found = await store.listKeys(ctx.database.read, ctx.tenantId, query.algorithm ?? null, after, limit);
+    const found = await store.listKeys(ctx.database.read, ctx.tenantId, query.algorithm ?? null, { after, limit });
     const page = await visiblePage(ctx, found, KEYS);
     const keys: contract.PqcKey[] = [];
     for (const row of page.rows) keys.push(toWire(await this.#keys.load(row)));

@@ -102,8 +102,7 @@ export async function listKeys(
   db: Reader,
   tenantId: string,
   algorithm: string | null,
-  after: { algorithm: string; version: number } | null,
-  limit: number,
+  { after, limit }: { after: { algorithm: string; version: number } | null; limit: number },
 ): Promise<Page<PqcKeyRow>> {
   let query = db
     .selectFrom('pqc_keys')

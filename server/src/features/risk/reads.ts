@@ -21,8 +21,7 @@ export interface KnownReads {
 export async function learnReads(
   database: Database,
   tenantId: string,
-  known: KnownReads,
-  now: number,
+  { known, now }: { known: KnownReads; now: number },
   signal: AbortSignal,
 ): Promise<KnownReads | null> {
   const oldest = now - COUNTED_FOR_MS;

@@ -111,7 +111,7 @@ export class RiskRun {
     const { tenant_id, reads_known_since, reads_counted_until } = this.#row;
     const before = { since: reads_known_since, until: reads_counted_until };
     const now = this.#kernel.clock.now();
-    const known = await learnReads(this.#database, tenant_id, before, now, this.#signal);
+    const known = await learnReads(this.#database, tenant_id, { known: before, now }, this.#signal);
     if (known === null) return false;
     await this.#step(async () => ({ reads_known_since: known.since, reads_counted_until: known.until }));
     return true;
@@ -137,7 +137,10 @@ export class RiskRun {
     const { tenant_id } = this.#row;
     for (let path = after; ; ) {
       if (this.#signal.aborted) return false;
-      const rows = await assessedSecrets.inVault(this.#database.read, tenant_id, vault.vault_id, path, SECRETS_AT_ONCE);
+      const rows = await assessedSecrets.inVault(this.#database.read, tenant_id, vault.vault_id, {
+        after: path,
+        limit: SECRETS_AT_ONCE,
+      });
       const factors = await assessment.factors(vault, rows);
       const computed = rows.map(
         ({ secret_id }): ComputedRisk => ({

@@ -17,15 +17,14 @@ export async function boundedRows(
   for (const [hour, ofHour] of byHour) {
     const room = Math.max(0, ROWS_PER_HOUR_MAX - (stored.get(hour) ?? 0));
     if (ofHour.length <= room) bounded.push(...ofHour);
-    else bounded.push(...(await withinRoom(tx, tenantId, hour, ofHour, room)));
+    else bounded.push(...(await withinRoom(tx, { tenantId, hour }, ofHour, room)));
   }
   return bounded;
 }
 
 async function withinRoom(
   tx: Tx,
-  tenantId: string,
-  hour: number,
+  { tenantId, hour }: { tenantId: string; hour: number },
   rows: readonly HourlyCountRow[],
   room: number,
 ): Promise<HourlyCountRow[]> {

@@ -60,7 +60,7 @@ export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
   const token = VERIFICATION_TOKEN.create();
   const given = { email, organization: body.organization, password_hash, tenant_id };
   const signup = { ...given, isDecoy: false, hasAccount, ...lifeOf(ctx, token) };
-  return replaceSignup(ctx, signup, token, { isSent: true, isMailed }, { tenant_id, status: PENDING });
+  return replaceSignup(ctx, { signup, token }, { isSent: true, isMailed }, { tenant_id, status: PENDING });
 }
 
 function requireUncommon(password: string, email: string): void {
@@ -84,7 +84,7 @@ export async function resend(ctx: Context, body: Body<typeof contract.resendVeri
   const row = await store.findSignup(ctx.database.read, key);
   const pending = await opened(kernel, row ?? none);
   const how = { isSent: !pending.isDecoy, isMailed, replaces: row ?? null };
-  return replaceSignup(ctx, { ...pending, ...lifeOf(ctx, token) }, token, how, { status: PENDING });
+  return replaceSignup(ctx, { signup: { ...pending, ...lifeOf(ctx, token) }, token }, how, { status: PENDING });
 }
 
 function begin(ctx: Context, address: string): string {
@@ -111,8 +111,7 @@ interface Replacement {
 /** Changes what is stored, if anything is to change, and responds in any case. */
 async function replaceSignup<T>(
   ctx: Context,
-  signup: Signup,
-  token: string,
+  { signup, token }: { signup: Signup; token: string },
   how: Replacement,
   response: T,
 ): Promise<T> {
@@ -121,7 +120,7 @@ async function replaceSignup<T>(
   const sealed_signup = await sealed(kernel, signup);
   const { baseUrl } = kernel.addresses;
   const message = verificationMail(signup.email, { baseUrl, token, hasAccount: signup.hasAccount === true });
-  const mail = await prepareMail(kernel, kernel.operatorTenantId, 'signup', message, { isSent: how.isSent });
+  const mail = await prepareMail(kernel, kernel.operatorTenantId, { kind: 'signup', message }, { isSent: how.isSent });
   return ctx.change(async (tx) => {
     const before = await store.lockSignup(tx, key);
     if (how.replaces !== undefined && !isSame(before, how.replaces)) return response;

@@ -100,7 +100,7 @@ export async function listStates(
     .selectFrom('scim_groups as s')
     .where('s.tenant_id', '=', tenant_id)
     .where('s.issuer_hash', '=', issuer_hash);
-  const { total, rows } = await listPage<'scim_groups', GroupState>(owned, 'group_id', filter, compare, window);
+  const { total, rows } = await listPage<'scim_groups', GroupState>(owned, 'group_id', { filter, compare }, window);
   return { total, rows: await SCIM_GROUPS.checkedAll(db, rows) };
 }
 

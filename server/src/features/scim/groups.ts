@@ -92,7 +92,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createScim
     };
     await store.insertState(tx, state);
     ctx.record.setResource(`group/${group_id}`);
-    await settleMembers(ctx, tx, by, group_id, NEW_GROUP, wanted);
+    await settleMembers(ctx, tx, by, { groupId: group_id, before: NEW_GROUP, wanted });
     return shownGroup(ctx, tx, by, state);
   });
 }
@@ -136,7 +136,7 @@ function change(
     if (isSame && before.members.symmetricDifference(wanted.members).size === 0) return shownGroup(ctx, tx, by, state);
     const revision = state.revision + 1;
     const settled = await store.updateState(tx, state, { ...names, revision, updated_at: ctx.now });
-    await settleMembers(ctx, tx, by, groupId, before, wanted);
+    await settleMembers(ctx, tx, by, { groupId, before, wanted });
     return shownGroup(ctx, tx, by, settled);
   });
 }
@@ -166,9 +166,7 @@ async function settleMembers(
   ctx: Context,
   tx: Tx,
   by: Provisioner,
-  groupId: string,
-  before: GroupAttributes,
-  wanted: GroupAttributes,
+  { groupId, before, wanted }: { groupId: string; before: GroupAttributes; wanted: GroupAttributes },
 ): Promise<void> {
   const added = [...new Set(wanted.members).difference(before.members)];
   const removed = [...new Set(before.members).difference(wanted.members)];
@@ -264,6 +262,6 @@ async function toWire(ctx: Context, db: Reader, state: store.GroupState, members
     ...(externalId !== null && { externalId }),
     displayName,
     ...(members !== null && { members: listed }),
-    meta: shared.metaOf(ctx, 'Group', id, state, version),
+    meta: shared.metaOf(ctx, { resourceType: 'Group', id, version }, state),
   };
 }

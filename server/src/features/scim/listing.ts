@@ -21,8 +21,7 @@ export interface Window {
 export async function listPage<T extends Listed, Row>(
   owned: SelectQueryBuilder<Aliased<T>, 's', object>,
   key: string,
-  filter: Filter | null,
-  compare: Compare<T>,
+  { filter, compare }: { filter: Filter | null; compare: Compare<T> },
   { offset, limit }: Window,
 ): Promise<{ total: number; rows: Row[] }> {
   const matching = filter === null ? owned : owned.where((eb) => conditionOf(eb, filter, compare));

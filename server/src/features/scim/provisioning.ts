@@ -131,10 +131,8 @@ export function locationOf({ addresses }: Context['kernel'], resourceType: Resou
 
 export function metaOf(
   { kernel }: Context,
-  resourceType: ResourceType,
-  id: string,
+  { resourceType, id, version }: { resourceType: ResourceType; id: string; version: string },
   { created_at, updated_at }: { created_at: number; updated_at: number },
-  version: string,
 ) {
   const location = locationOf(kernel, resourceType, id);
   const [created, lastModified] = [timestamp(created_at), timestamp(updated_at)];

@@ -139,7 +139,7 @@ export async function listStates(
     .selectFrom('scim_users as s')
     .where('s.tenant_id', '=', tenant_id)
     .where('s.issuer_hash', '=', issuer_hash);
-  const { total, rows } = await listPage<'scim_users', UserState>(owned, 'user_id', filter, compare, window);
+  const { total, rows } = await listPage<'scim_users', UserState>(owned, 'user_id', { filter, compare }, window);
   return { total, rows: await SCIM_USERS.checkedAll(db, rows) };
 }
 

@@ -95,7 +95,7 @@ export class ScimUsers {
       const by = await shared.lockedProvisioner(ctx, tx);
       await refuseTakenName(tx, by, wanted.userName);
       const adopted = await this.#adoptable(ctx, tx, by, wanted);
-      const user = adopted ?? (await this.#added(ctx, tx, by, wanted, address));
+      const user = adopted ?? (await this.#added(ctx, tx, by, { wanted, address }));
       const before: store.UserState = {
         ...by.owner,
         user_id: user.user_id,
@@ -109,7 +109,7 @@ export class ScimUsers {
       ctx.record.setResource(`user/${user.user_id}`);
       ctx.record.describe({ user: user.user_id, email: user.email, role: user.role, adopted: adopted !== undefined });
       const person = { user, state: before };
-      const settled = adopted === undefined ? person : await this.#settle(ctx, tx, by, person, wanted);
+      const settled = adopted === undefined ? person : await this.#settle(ctx, tx, by, { person, wanted });
       if (isAdminRole(user.role)) await raiseEpoch(tx, ctx.tenantId);
       return this.#shown(ctx, settled, await groupsOf(tx, by.owner, [user.user_id]));
     });
@@ -126,18 +126,28 @@ export class ScimUsers {
     return user;
   }
 
-  async #added(ctx: Context, tx: Tx, by: Provisioner, wanted: UserAttributes, address: string): Promise<UserRow> {
+  async #added(
+    ctx: Context,
+    tx: Tx,
+    by: Provisioner,
+    { wanted, address }: { wanted: UserAttributes; address: string },
+  ): Promise<UserRow> {
     const role = by.provider.default_role ?? 'member';
     const facts = { email: address, name: accountName(wanted), role, password_hash: '' };
     const added = newProvidedUser(ctx.tenantId, facts, ctx.now);
     const user: UserRow = { ...added, status: wanted.active ? 'active' : 'disabled' };
     await refuseTakenAddress(ctx, tx, address, user.user_id);
     await insertNew(tx, user);
-    if (wanted.externalId !== null) await this.#link(ctx, tx, by, user.user_id, wanted.externalId);
+    if (wanted.externalId !== null) await this.#link(ctx, tx, by, { userId: user.user_id, subject: wanted.externalId });
     return user;
   }
 
-  async #link(ctx: Context, tx: Tx, { provider }: Provisioner, userId: string, subject: string): Promise<void> {
+  async #link(
+    ctx: Context,
+    tx: Tx,
+    { provider }: Provisioner,
+    { userId, subject }: { userId: string; subject: string },
+  ): Promise<void> {
     const identity_hash = identityHash(provider, subject);
     if ((await findIdentity(tx, ctx.tenantId, identity_hash)) !== undefined) throw taken('externalId');
     await insertIdentity(tx, {
@@ -151,7 +161,12 @@ export class ScimUsers {
   }
 
   /** The account is not that of this subject any more, so what it opened ends. */
-  async #unlink(ctx: Context, tx: Tx, { provider }: Provisioner, user: UserRow, subject: string): Promise<void> {
+  async #unlink(
+    ctx: Context,
+    tx: Tx,
+    { provider }: Provisioner,
+    { user, subject }: { user: UserRow; subject: string },
+  ): Promise<void> {
     const identity = await findIdentity(tx, ctx.tenantId, identityHash(provider, subject));
     if (identity?.user_id !== user.user_id) return;
     await deleteIdentity(tx, ctx.tenantId, identity.identity_hash);
@@ -179,7 +194,11 @@ export class ScimUsers {
       const person = await lockedPerson(ctx, tx, by, userId);
       const groups = await groupsOf(tx, by.owner, [userId]);
       shared.requireVersion(ctx, toWire(ctx, person, groups.get(userId)).meta.version);
-      return this.#shown(ctx, await this.#settle(ctx, tx, by, person, wantedOf(attributesOf(person))), groups);
+      return this.#shown(
+        ctx,
+        await this.#settle(ctx, tx, by, { person, wanted: wantedOf(attributesOf(person)) }),
+        groups,
+      );
     });
   }
 
@@ -188,8 +207,7 @@ export class ScimUsers {
     ctx: Context,
     tx: Tx,
     by: Provisioner,
-    { user, state }: Person,
-    wanted: UserAttributes,
+    { person: { user, state }, wanted }: { person: Person; wanted: UserAttributes },
   ): Promise<Person> {
     const { tenantId } = ctx;
     const [email, name] = [accountAddress(wanted), accountName(wanted)];
@@ -208,8 +226,9 @@ export class ScimUsers {
     if (names.user_name_key !== state.user_name_key) await refuseTakenName(tx, by, wanted.userName);
     if (email !== user.email) await refuseTakenAddress(ctx, tx, email, user.user_id);
     if (wanted.externalId !== state.external_id) {
-      if (state.external_id !== null) await this.#unlink(ctx, tx, by, user, state.external_id);
-      if (wanted.externalId !== null) await this.#link(ctx, tx, by, user.user_id, wanted.externalId);
+      if (state.external_id !== null) await this.#unlink(ctx, tx, by, { user, subject: state.external_id });
+      const subject = wanted.externalId;
+      if (subject !== null) await this.#link(ctx, tx, by, { userId: user.user_id, subject });
     }
     await updateUser(tx, tenantId, user.user_id, { email, name, status });
     await settleInvitations(ctx, tx, user, changedUser);
@@ -243,7 +262,7 @@ export class ScimUsers {
         ctx.record.describe({ account: 'stays disabled' });
         return undefined;
       }
-      ctx.record.describe(await endAccount(tx, user, ctx.now, this.#ports, this.#removed));
+      ctx.record.describe(await endAccount(tx, user, ctx.now, { ports: this.#ports, removed: this.#removed }));
       return undefined;
     });
   }
@@ -336,7 +355,11 @@ function toWire(ctx: Context, person: Person, groups: readonly GroupRef[] = []) 
     ...(groups.length > 0 && { groups: [...groups] }),
   };
   const { state } = person;
-  const meta = shared.metaOf(ctx, 'User', state.user_id, state, shared.versionOf(state.user_id, shown));
+  const meta = shared.metaOf(
+    ctx,
+    { resourceType: 'User', id: state.user_id, version: shared.versionOf(state.user_id, shown) },
+    state,
+  );
   // Not part of the version, which would change with the address of the service.
   const linked = groups.map((group) => ({ ...group, $ref: shared.locationOf(ctx.kernel, 'Group', group.value) }));
   return { schemas: [USER_SCHEMA], id: state.user_id, ...shown, ...(linked.length > 0 && { groups: linked }), meta };

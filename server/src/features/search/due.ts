@@ -81,7 +81,7 @@ function dueWithin(
       if (vaults === 0) return [];
       const [at, secretId = ''] = position?.split(' ') ?? [];
       const after = { at: at === undefined ? since : Number(at), secretId };
-      return dueSecretsOf.within(ctx.database.read, ctx.tenantId, column, { after, until }, limit);
+      return dueSecretsOf.within(ctx.database.read, ctx.tenantId, column, { after, until, limit });
     },
   };
 }

@@ -74,7 +74,7 @@ export const secretsFeature = feature({
       provides: [secretIdsInVault.by(secretIds)],
       removals: [
         vaultContentsRemoved.by((tx, tenantId, vaultId, limit) =>
-          purgeSecrets(tx, tenantId, vaultId, limit, parts.secretsRemoved),
+          purgeSecrets(tx, { tenantId, vaultId }, limit, parts.secretsRemoved),
         ),
       ],
       settled: () => backends.settled(),

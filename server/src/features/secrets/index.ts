@@ -9,7 +9,7 @@ export { decryptSample } from './reading/decrypt-sample.ts';
 export { visibleSecrets } from './reading/listing.ts';
 export { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from './reading/located-store.ts';
 export { type Scanned, scannedPage } from './reading/scanned-page.ts';
-export { type SecretById, secretById, visibleAttributes } from './reading/secret-by-id.ts';
+export { secretById, visibleAttributes } from './reading/secret-by-id.ts';
 export type { SecretReader } from './reading/secret-reader.ts';
 export { RISK_SCORE_MAX, scoreOf, shownRisk, withoutValue } from './reading/shown-risk.ts';
 export { backendDrift } from './rotation/backend-drift.ts';

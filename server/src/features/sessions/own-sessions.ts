@@ -50,7 +50,10 @@ export async function endAll(
   const { tenantId, principal, now } = ctx;
   return ctx.change(async (tx) => {
     const ending = keep_tokens === true ? 'sessions_only' : 'sessions';
-    const ended = await revokeTokensOfUser(tx, tenantId, principal.id, ending, now, principal.credentialId);
+    const ended = await revokeTokensOfUser(tx, { tenantId, userId: principal.id }, ending, {
+      now,
+      except: principal.credentialId,
+    });
     await raiseEpoch(tx, tenantId);
     ctx.record.describe(ended);
     return ended;

@@ -229,7 +229,9 @@ export async function changePassword(
     const email = body.email === undefined ? current.email : canonicalEmail(body.email);
     await setPassword(tx, current, { password_hash, email });
     if (email !== current.email) ctx.record.describe({ former_email: current.email, email });
-    ctx.record.describe(await revokeTokensOfUser(tx, tenantId, principal.id, ending, now, principal.credentialId));
+    ctx.record.describe(
+      await revokeTokensOfUser(tx, { tenantId, userId: principal.id }, ending, { now, except: principal.credentialId }),
+    );
     await raiseEpoch(tx, tenantId);
     return undefined;
   });

@@ -21,7 +21,8 @@ export async function warningsFor(ctx: Context, ports: WarningPorts): Promise<Wa
   const { principal, database, tenantId, now } = ctx;
   const { read: db } = database;
   if (!isAdminRole(principal.role)) return [];
-  const first = principal.role === 'owner' ? await needlessToken(db, ports, tenantId, principal.id, now) : null;
+  const first =
+    principal.role === 'owner' ? await needlessToken(db, ports, { tenantId, userId: principal.id }, now) : null;
   const admins = await countActiveAdmins(db, tenantId, TWO + 1);
   const uses = await breakGlassUsesOf(db, tenantId, USES_SHOWN_MAX);
   return [
@@ -37,8 +38,7 @@ export type WarningPorts = Pick<SessionParts, 'hasSignOnIdentity'>;
 async function needlessToken(
   db: Reader,
   { hasSignOnIdentity }: WarningPorts,
-  tenantId: string,
-  userId: string,
+  { tenantId, userId }: { tenantId: string; userId: string },
   now: number,
 ): Promise<TokenRow | null> {
   const owner = await findUser(db, tenantId, userId);

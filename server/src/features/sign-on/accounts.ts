@@ -135,7 +135,7 @@ export async function takeAwayRole(ctx: Context, tenant: TenantRow, userId: stri
   await ctx.database.transaction(async (tx) => {
     const user = await lockUser(tx, tenant_id, userId);
     if (user === undefined || user.role === 'owner' || user.status === 'disabled') return;
-    const { left } = await settleGroups(ctx, tx, tenant, userId, leaving);
+    const { left } = await settleGroups(ctx, tx, tenant, { userId, wanted: leaving });
     if (user.role === 'member' && left.length === 0) return;
     await updateUser(tx, tenant_id, userId, { role: 'member' });
     await settleInvitations(ctx, tx, user, { ...user, role: 'member' });
@@ -151,8 +151,7 @@ export async function settleAccount(
   ctx: Context,
   tx: Tx,
   tenant: TenantRow,
-  { user, isNew }: Account,
-  person: Described,
+  { account: { user, isNew }, person }: { account: Account; person: Described },
 ): Promise<void> {
   const before = isNew ? null : await lockUser(tx, tenant.tenant_id, user.user_id);
   if (isNew) await addAccount(ctx, tx, user, person);
@@ -166,7 +165,7 @@ export async function settleAccount(
     await settleInvitations(ctx, tx, before, { ...before, role });
   }
   const wanted = role === 'owner' ? new Map<string, boolean>() : person.groups;
-  const groups = await settleGroups(ctx, tx, tenant, user.user_id, wanted);
+  const groups = await settleGroups(ctx, tx, tenant, { userId: user.user_id, wanted });
   ctx.record.describe({ created: isNew, role, ...(isRoleNew && { former_role: before.role }), ...groups });
   const isChanged = isRoleNew || groups.joined.length > 0 || groups.left.length > 0;
   // Admins see warnings that depend on their number, and these are cached by epoch.
@@ -217,8 +216,7 @@ async function settleGroups(
   ctx: Context,
   tx: Tx,
   tenant: TenantRow,
-  userId: string,
-  wanted: ReadonlyMap<string, boolean>,
+  { userId, wanted }: { userId: string; wanted: ReadonlyMap<string, boolean> },
 ): Promise<{ joined: string[]; left: string[]; missing_groups?: string[] }> {
   const current = new Set(wanted.size === 0 ? [] : await groupsOfUser(tx, tenant.tenant_id, userId));
   const { members_per_group, groups_per_user } = ctx.kernel.plans.of(tenant.plan).quotas;

@@ -89,8 +89,7 @@ async function finishSignIn(
   ctx: Context,
   body: Omit<Body<typeof contract.finishBrowserSignIn>, 'flow_key'>,
   ports: SignInPorts,
-  goal: 'browser' | 'command_line',
-  requireSameFlow: (pending: PendingSignIn) => void,
+  { goal, requireSameFlow }: { goal: 'browser' | 'command_line'; requireSameFlow: (pending: PendingSignIn) => void },
 ) {
   ctx.record.setResource('session');
   const pending = await PendingSignIn.of(ctx, body.state);
@@ -118,7 +117,7 @@ async function finishSignIn(
   const settle = async (tx: Tx) => {
     if (account.isNew) await requireRoomFor(ctx, tx, tenant);
     await pending.lock(tx, signedIn);
-    await settleAccount(ctx, tx, tenant, account, person);
+    await settleAccount(ctx, tx, tenant, { account, person });
     if (!(await lockAndCheckActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended meanwhile');
     ctx.record.describe({ user: user.user_id });
   };
@@ -134,13 +133,10 @@ export async function finish(
 ): Promise<string> {
   const { user_code, ...sent } = body;
   const answer = { ...sent, redirect_uri: addressOf(ctx, params) };
-  const { user, device, session, identityHash, settle } = await finishSignIn(
-    ctx,
-    answer,
-    ports,
-    'command_line',
-    (pending) => pending.requireUserCode(user_code),
-  );
+  const { user, device, session, identityHash, settle } = await finishSignIn(ctx, answer, ports, {
+    goal: 'command_line',
+    requireSameFlow: (pending) => pending.requireUserCode(user_code),
+  });
   const decision = confirmedBySignOn(user, session, identityHash, ctx.now);
   const sealed_decision = await sealedFor(ctx.kernel, device, decision);
   asPage(ctx);
@@ -154,9 +150,10 @@ export async function finish(
 /** For the browser itself, which gets the session at once. */
 export async function finishHere(ctx: Context, body: Body<typeof contract.finishBrowserSignIn>, ports: SignInPorts) {
   const { flow_key, ...answer } = body;
-  const { user, device, session, settle } = await finishSignIn(ctx, answer, ports, 'browser', (pending) =>
-    pending.requireFlowKey(flow_key),
-  );
+  const { user, device, session, settle } = await finishSignIn(ctx, answer, ports, {
+    goal: 'browser',
+    requireSameFlow: (pending) => pending.requireFlowKey(flow_key),
+  });
   const report = await signInReport(ctx, user);
   const issued = await issueSession(ctx, user, { method: 'sign_on', provider: session });
   ctx.record.describe({ token: issued.row.token_id });

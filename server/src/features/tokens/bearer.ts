@@ -171,7 +171,8 @@ async function provenBy(
   { tenant_id, user_id }: UserRow,
   token: TokenRow,
 ): Promise<Proven> {
-  const kept = token.mfa_at === null ? null : await keptFactor(db, tenant_id, user_id, token, token.mfa_at);
+  const kept =
+    token.mfa_at === null ? null : await keptFactor(db, { tenantId: tenant_id, userId: user_id }, token, token.mfa_at);
   const proven = {
     signedInAt: signedInAt(token, kept !== null),
     mfaAt: kept === null ? null : token.mfa_at,

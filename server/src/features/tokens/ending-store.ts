@@ -79,11 +79,9 @@ export async function moveChildren(tx: Tx, tenantId: string, from: string, to: s
  */
 export async function revokeTokensOfUser(
   tx: Tx,
-  tenantId: string,
-  userId: string,
+  { tenantId, userId }: { tenantId: string; userId: string },
   ending: Ending,
-  now: number,
-  except: string,
+  { now, except }: { now: number; except: string },
 ): Promise<{ sessions_ended: number; tokens_ended: number }> {
   const owner = await incrementGeneration(tx, tenantId, userId, ending);
   if (ending === 'sessions_only') await keepTokens(tx, owner);

@@ -36,7 +36,9 @@ export const tokensFeature = feature({
     });
     return {
       provides: [
-        revokeTokensOf.by((tx, tenantId, userId, now) => revokeTokensOfUser(tx, tenantId, userId, 'all', now, '')),
+        revokeTokensOf.by((tx, tenantId, userId, now) =>
+          revokeTokensOfUser(tx, { tenantId, userId }, 'all', { now, except: '' }),
+        ),
       ],
       credentialSchemes: [new BearerScheme(parts, parts)],
       jobs: [

@@ -117,10 +117,14 @@ export async function list(ctx: Context, query: Query<typeof listTokens>) {
   ctx.access.authorize(userId === ctx.principal.id ? 'self/tokens' : `user/${userId}/tokens`);
   const [before = null] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('token')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await visiblePage(ctx, await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit), {
-    permissions: [readToken.permission],
-    resources: (row) => [resourceOf(ctx, row.token_id, row)],
-  });
+  const page = await visiblePage(
+    ctx,
+    await store.listTokens(ctx.database.read, ctx.tenantId, userId, { before, limit }),
+    {
+      permissions: [readToken.permission],
+      resources: (row) => [resourceOf(ctx, row.token_id, row)],
+    },
+  );
   const tokens = await mapInSlices(ctx.tenantId, page.rows, (row) => toWire(row, ctx.now));
   return { tokens, next_cursor: page.next_cursor };
 }

@@ -186,8 +186,7 @@ export async function listTokens(
   db: Reader,
   tenantId: string,
   userId: string,
-  before: string | null,
-  limit: number,
+  { before, limit }: { before: string | null; limit: number },
 ): Promise<Page<TokenRow>> {
   let query = db
     .selectFrom('tokens')

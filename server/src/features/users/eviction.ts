@@ -13,8 +13,7 @@ import type { UserRow } from './store.ts';
 export async function takesAway(
   { principal }: Context,
   tx: Tx,
-  before: UserRow,
-  after: UserRow | null,
+  { before, after }: { before: UserRow; after: UserRow | null },
   ports: Pick<UserParts, 'hasSignOnIdentity' | 'isProvisioned'>,
 ): Promise<Pick<Proposal, 'takesFrom' | 'ownerMayAct'>> {
   if (before.role === 'owner' || before.user_id === principal.id || !onlyTakes(before, after)) return {};

@@ -194,7 +194,7 @@ export class Users {
       const ended = isCutOff ? await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
       if (changesRights(row, changed)) {
-        const onlyTakes = await takesAway(ctx, tx, row, changed, this.#ports);
+        const onlyTakes = await takesAway(ctx, tx, { before: row, after: changed }, this.#ports);
         await ctx.needsApproval(tx, { basis, differences: between(row, changed), ...onlyTakes });
       }
       ctx.record.describe(ended);
@@ -235,12 +235,12 @@ export class Users {
       if (isMarked(row)) throw protectedOwner();
       if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
       ctx.record.describe({ email: row.email, role: row.role });
-      const ended = await endAccount(tx, row, ctx.now, this.#ports, this.#removed);
+      const ended = await endAccount(tx, row, ctx.now, { ports: this.#ports, removed: this.#removed });
       if (isAdminRole(row.role)) {
         const differences = [
           { what: `account ${row.email}`, before: { role: row.role, status: row.status }, after: null },
         ];
-        const onlyTakes = await takesAway(ctx, tx, row, null, this.#ports);
+        const onlyTakes = await takesAway(ctx, tx, { before: row, after: null }, this.#ports);
         await ctx.needsApproval(tx, { basis: { role: row.role }, differences, ...onlyTakes });
       }
       ctx.record.describe(ended);
@@ -254,8 +254,10 @@ export async function endAccount(
   tx: Tx,
   { tenant_id, user_id }: UserRow,
   now: number,
-  { revokeTokensOf }: Pick<UserParts, 'revokeTokensOf'>,
-  removed: Announcer<typeof userRemoved>,
+  {
+    ports: { revokeTokensOf },
+    removed,
+  }: { ports: Pick<UserParts, 'revokeTokensOf'>; removed: Announcer<typeof userRemoved> },
 ): Promise<Record<string, number>> {
   const ended = await revokeTokensOf(tx, tenant_id, user_id, now);
   await removed(tx, tenant_id, user_id);

@@ -28,7 +28,8 @@ export const vaultsFeature = feature({
       restoreVault: (ctx, { params }) => vaults.restore(ctx, params.vault, parts),
       listMembers: (ctx, { params, query }) => members.list(ctx, params.vault, query),
       addMember: (ctx, { params, body }) => members.add(ctx, params.vault, body, parts),
-      changeMember: (ctx, { params, body }) => members.change(ctx, params.vault, params.member_id, body.role, parts),
+      changeMember: (ctx, { params, body }) =>
+        members.change(ctx, { vault: params.vault, memberId: params.member_id }, body.role, parts),
       removeMember: (ctx, { params }) => members.remove(ctx, params.vault, params.member_id),
       listVaultsOfUser: (ctx, { params, query }) => listVaultsOfUser(ctx, params.user_id, query),
       reviewMembers: (ctx, { params }) => members.review(ctx, params.vault),

@@ -29,7 +29,7 @@ export async function list(ctx: Context, vault: string, query: Query<typeof cont
   const row = await authorizedVault(ctx, db, vault);
   const [kind = '', id = ''] = decodeCursor(query.cursor, KIND_FORM, ID_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listMembers(db, ctx.tenantId, row.vault_id, [kind, id], limit);
+  const page = await store.listMembers(db, ctx.tenantId, row.vault_id, { after: [kind, id], limit });
   return { members: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
@@ -46,8 +46,8 @@ export async function add(
     await ctx.access.requireProofToGrant((name) => name === vault);
     const principal = await principalOf(tx, ctx.tenantId, body);
     ctx.record.describe({ member: principal.id, role: body.role });
-    const row = await insert(ctx, tx, vault_id, principal, body.role);
-    const proposal = environment === 'production' ? await roleOf(tx, ports, row, vault, null) : null;
+    const row = await insert(ctx, tx, { vault_id, principal, role: body.role });
+    const proposal = environment === 'production' ? await roleOf(tx, ports, { member: row, vault }, null) : null;
     await raiseEpoch(tx, ctx.tenantId);
     if (proposal !== null) await ctx.needsApproval(tx, proposal);
     return toWire(row);
@@ -69,7 +69,7 @@ export async function addToVaults(
     const { vault_id, environment } = await lockedToAdd(ctx, tx, vault);
     ctx.access.requireUnrestricted();
     await ctx.access.requireProofToGrant((name) => name === vault);
-    await insert(ctx, tx, vault_id, { kind: 'user', id: user.user_id }, role);
+    await insert(ctx, tx, { vault_id, principal: { kind: 'user', id: user.user_id }, role });
     ctx.record.addEntry(addMember.audit, vaultResource(vault), { member: user.user_id, role });
     if (environment !== 'production') continue;
     proposals.push([vault_id, { what: `role of ${user.email} in vault ${vault}`, before: null, after: role }]);
@@ -97,9 +97,11 @@ async function lockedToAdd(ctx: Context, tx: Tx, vault: string): Promise<store.V
 async function insert(
   ctx: Context,
   tx: Tx,
-  vault_id: string,
-  principal: { kind: store.MemberKind; id: string },
-  role: VaultRole,
+  {
+    vault_id,
+    principal,
+    role,
+  }: { vault_id: string; principal: { kind: store.MemberKind; id: string }; role: VaultRole },
 ): Promise<store.VaultMemberRow> {
   const row: store.VaultMemberRow = {
     tenant_id: ctx.tenantId,
@@ -124,8 +126,7 @@ async function insert(
 
 export async function change(
   ctx: Context,
-  vault: string,
-  memberId: string,
+  { vault, memberId }: { vault: string; memberId: string },
   role: VaultRole,
   ports: MemberPorts,
 ): Promise<Member> {
@@ -137,7 +138,8 @@ export async function change(
     if (status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager')) throw wouldDecide();
     const row = { ...member, role };
     await store.setMemberRole(tx, row);
-    const proposal = isMore && environment === 'production' ? await roleOf(tx, ports, row, vault, member.role) : null;
+    const proposal =
+      isMore && environment === 'production' ? await roleOf(tx, ports, { member: row, vault }, member.role) : null;
     await raiseEpoch(tx, ctx.tenantId);
     if (proposal !== null) await ctx.needsApproval(tx, proposal);
     return toWire(row);
@@ -158,7 +160,12 @@ export async function remove(ctx: Context, vault: string, memberId: string): Pro
 export async function review(ctx: Context, vault: string) {
   return ctx.change(async (tx) => {
     const { vault_id } = await lockedVault(ctx, tx, vault);
-    const reviewed = await store.markReviewed(tx, ctx.tenantId, vault_id, ctx.now, ctx.principal.id);
+    const reviewed = await store.markReviewed(
+      tx,
+      { tenantId: ctx.tenantId, vaultId: vault_id },
+      ctx.now,
+      ctx.principal.id,
+    );
     ctx.record.describe({ reviewed });
     return { vault, reviewed, reviewed_at: timestamp(ctx.now) };
   });
@@ -171,8 +178,10 @@ export async function review(ctx: Context, vault: string) {
 async function roleOf(
   tx: Tx,
   ports: MemberPorts,
-  { tenant_id, vault_id, principal_kind, principal_id, role }: store.VaultMemberRow,
-  vault: string,
+  {
+    member: { tenant_id, vault_id, principal_kind, principal_id, role },
+    vault,
+  }: { member: store.VaultMemberRow; vault: string },
   before: VaultRole | null,
 ): Promise<Proposal> {
   const basis = { vault: vault_id, member: principal_id };

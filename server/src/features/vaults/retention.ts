@@ -33,7 +33,7 @@ export function purgeVaultsJob(
       const due = await store.vaultsToPurge(kernel.database.read, cutoff, VAULTS_AT_ONCE);
       for (const vault of due) {
         if (signal.aborted) return;
-        await purge(kernel, destroyContents, vault, cutoff, signal);
+        await purge({ kernel, destroyContents }, vault, cutoff, signal);
       }
     },
   };
@@ -50,8 +50,10 @@ class NotDue extends Error {}
 
 /** Works in small transactions, so that a large vault does not block others. The next run continues after a kill. */
 async function purge(
-  kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>,
-  destroyContents: Announcer<typeof vaultContentsRemoved>,
+  {
+    kernel,
+    destroyContents,
+  }: { kernel: Pick<Kernel, 'audit' | 'clock' | 'database'>; destroyContents: Announcer<typeof vaultContentsRemoved> },
   vault: store.VaultRow,
   cutoff: Cutoff,
   signal: AbortSignal,

@@ -107,7 +107,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listVaults
   const names = query.tags === undefined ? ctx.access.vaultsByName('vaults:list') : null;
   const { shown, total } =
     names !== null && names.length <= NAME_RANGES_MAX
-      ? await visibleByName(ctx, query, names, after, limit + 1)
+      ? await visibleByName(ctx, query, names, { after, limit: limit + 1 })
       : await visibleOneByOne(ctx, query, after, limit + 1);
   const isMore = shown.length > limit;
   const page = isMore ? shown.slice(0, limit) : shown;
@@ -129,14 +129,13 @@ async function visibleByName(
   ctx: Context,
   { status, environment }: Query<typeof contract.listVaults>,
   names: readonly PathRange[],
-  after: string,
-  limit: number,
+  { after, limit }: { after: string; limit: number },
 ): Promise<Visible> {
   if (names.length === 0) return { shown: [], total: 0 };
   const wanted = { names, status, environment: environment && canonicalEnvironment(environment) };
   const { read: db } = ctx.database;
   const [shown, total] = await Promise.all([
-    store.vaultsWanted(db, ctx.tenantId, wanted, after, limit),
+    store.vaultsWanted(db, ctx.tenantId, wanted, { after, limit }),
     store.countVaultsWanted(db, ctx.tenantId, wanted),
   ]);
   return { shown, total };

@@ -145,8 +145,7 @@ export function vaultsWanted(
   db: Reader,
   tenantId: string,
   wanted: WantedVaults,
-  after: string,
-  limit: number,
+  { after, limit }: { after: string; limit: number },
 ): Promise<VaultRow[]> {
   return db
     .selectFrom('vaults')
@@ -253,8 +252,7 @@ export async function listMembers(
   db: Reader,
   tenantId: string,
   vaultId: string,
-  after: readonly [kind: string, id: string],
-  limit: number,
+  { after, limit }: { after: readonly [kind: string, id: string]; limit: number },
 ): Promise<Page<VaultMemberRow>> {
   const [kind, id] = after;
   const rows = await db
@@ -318,8 +316,7 @@ function isMember({ tenant_id, vault_id, principal_id }: VaultMemberRow): RowFil
 
 export async function markReviewed(
   tx: Tx,
-  tenantId: string,
-  vaultId: string,
+  { tenantId, vaultId }: { tenantId: string; vaultId: string },
   now: number,
   reviewer: string,
 ): Promise<number> {

@@ -137,7 +137,7 @@ async function checkpointSeqs(db: Reader, { tenant_id, first_seq, last_seq }: Ar
   const seqs = new Set<number>();
   let from = first_seq;
   for (;;) {
-    const rows = await store.checkpointsBetween(db, tenant_id, from, last_seq, CHECKPOINTS_PAGE);
+    const rows = await store.checkpointsBetween(db, tenant_id, { fromSeq: from, lastSeq: last_seq }, CHECKPOINTS_PAGE);
     for (const { seq } of rows) seqs.add(seq);
     const last = rows.at(-1);
     if (last === undefined || rows.length < CHECKPOINTS_PAGE) return seqs;

@@ -40,7 +40,7 @@ export function planCompaction(segments: readonly AuditSegmentsTable[], others: 
       continue;
     }
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
-    if (run !== null && !fits(run, segment, texts, bytes, others)) finish();
+    if (run !== null && !fits(run, { segment, texts, bytes }, others)) finish();
     if (run === null) run = { segments: [segment], texts, bytes };
     else {
       const open: Run = run;
@@ -69,9 +69,7 @@ function textsWithin(segment: AuditSegmentsTable): string[] | null {
 
 function fits(
   { segments, texts: before, bytes: bytesBefore }: Run,
-  segment: AuditSegmentsTable,
-  texts: readonly string[],
-  bytes: number,
+  { segment, texts, bytes }: { segment: AuditSegmentsTable; texts: readonly string[]; bytes: number },
   others: readonly string[],
 ): boolean {
   const last = segments.at(-1);

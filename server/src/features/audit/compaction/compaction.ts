@@ -85,7 +85,7 @@ async function compactWindow(tx: Tx, tenantId: string, fromSeq: number): Promise
   const segments = await store.lockWindow(tx, tenantId, fromSeq);
   const ids = segments.map(({ id }) => id).sort();
   const between = { from: ids[0] ?? '', to: ids.at(-1) ?? '' };
-  const others = await store.idsOutside(tx, tenantId, between, windowOf(fromSeq), OTHERS_MAX);
+  const others = await store.idsOutside(tx, tenantId, { ids: between, seqs: windowOf(fromSeq) }, OTHERS_MAX);
   if (others.length === OTHERS_MAX) return;
   for (const { row, merged } of planCompaction(segments, others)) {
     // By their ids: a forged segment with the same numbers stays, for verification to report it.

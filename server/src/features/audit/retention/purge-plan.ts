@@ -57,7 +57,7 @@ export function planPurge(
       const seq = Number(segment.first_seq) + i;
       const before = hash;
       hash = hashAt(segment, seq);
-      requireLinked(segment.tenant_id, seq, before, text, hash);
+      requireLinked(segment.tenant_id, { before, seq, text, hash });
       const entry = entries[i] ?? null;
       const isChosen = entry !== null && seq <= lastSeq && isDue(entry);
       if (!isChosen || (!vaults.has(entry.vault) && vaults.size === VAULTS_MAX)) return text;
@@ -73,7 +73,10 @@ export function planPurge(
   return { record: { vaults: Object.fromEntries(vaults), ...span, digest }, texts };
 }
 
-function requireLinked(tenantId: string, seq: number, before: string, text: string, hash: string): void {
+function requireLinked(
+  tenantId: string,
+  { before, seq, text, hash }: { before: string; seq: number; text: string; hash: string },
+): void {
   if (purgedBy(text) !== null || linkHash(before, tenantId, seq, text) === hash) return;
   throw new Error(`entry ${seq} of an audit log was changed after it was verified: nothing is purged`);
 }

@@ -41,7 +41,7 @@ export function purgeAuditJob(parts: VerificationParts): RemovingJob {
     async run(signal, cutoff) {
       for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
         if (signal.aborted) return;
-        await purgeTenant(parts, tenantId, rules, cutoff, signal);
+        await purgeTenant(parts, tenantId, { rules, cutoff }, signal);
       }
     },
   };
@@ -75,7 +75,7 @@ async function sharesOf(parts: VerificationParts, cutoff: Cutoff): Promise<Share
   let expired = 0;
   let purged = 0;
   for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
-    for await (const window of windowsOf(parts, tenantId, rules, cutoff, await signedSeq(parts, tenantId))) {
+    for await (const window of windowsOf(parts, tenantId, { rules, cutoff }, await signedSeq(parts, tenantId))) {
       expired += window.expired;
       purged += window.purged;
     }
@@ -98,8 +98,7 @@ interface CountedWindow {
 async function* windowsOf(
   { kernel }: VerificationParts,
   tenantId: string,
-  rules: RetentionRules,
-  cutoff: Cutoff,
+  { rules, cutoff }: { rules: RetentionRules; cutoff: Cutoff },
   lastSeq: number,
 ): AsyncGenerator<CountedWindow> {
   let shortestDays = Number.POSITIVE_INFINITY;
@@ -136,16 +135,14 @@ function beginOf(segment: AuditSegmentsTable): number {
 async function purgeTenant(
   parts: VerificationParts,
   tenantId: string,
-  rules: RetentionRules,
-  cutoff: Cutoff,
+  { rules, cutoff }: { rules: RetentionRules; cutoff: Cutoff },
   signal: AbortSignal,
 ): Promise<void> {
   let verifiedSeq: number | null = null;
   for await (const { fromSeq, expired } of windowsOf(
     parts,
     tenantId,
-    rules,
-    cutoff,
+    { rules, cutoff },
     await signedSeq(parts, tenantId),
   )) {
     if (expired === 0) continue;

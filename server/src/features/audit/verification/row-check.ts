@@ -44,7 +44,7 @@ export async function verifyRows(
     tenantId,
     history?.digests ?? null,
   );
-  if (history !== null) await settleFindings(parts, tenantId, head, history, findings);
+  if (history !== null) await settleFindings(parts, { tenantId, head }, history, findings);
   await addSegmentsWithoutPlace(parts, tenantId, findings);
   for (const row of history?.missingSegments ?? []) findings.add({ table: 'audit_segments', row, problem: 'missing' });
   if (tenantId === kernel.operatorTenantId) await addSystemRows(parts, findings);
@@ -54,15 +54,14 @@ export async function verifyRows(
 /** Checks the rows whose changes were recorded in a part of the log, which `history` was collected from. */
 export async function verifyRecordedRows(
   parts: VerificationParts,
-  tenantId: string,
-  head: Head,
+  { tenantId, head }: { tenantId: string; head: Head },
   history: RowHistory,
   recorded: RecordedRows,
 ): Promise<VerifiedRows> {
   const findings = new RowFindings();
   findings.checked = recorded.size;
   for (const problem of await lookAgain(parts, tenantId, history, recorded)) findings.add(problem);
-  await settleFindings(parts, tenantId, head, history, findings);
+  await settleFindings(parts, { tenantId, head }, history, findings);
   for (const row of history.missingSegments) findings.add({ table: 'audit_segments', row, problem: 'missing' });
   await addSegmentsWithoutPlace(parts, tenantId, findings);
   return { checked: findings.checked, problems_count: findings.count, problems: findings.told };
@@ -74,8 +73,7 @@ export async function verifyRecordedRows(
  */
 async function settleFindings(
   parts: VerificationParts,
-  tenantId: string,
-  head: Head | undefined,
+  { tenantId, head }: { tenantId: string; head: Head | undefined },
   history: RowHistory,
   findings: RowFindings,
 ): Promise<void> {
@@ -97,7 +95,7 @@ async function settleFindings(
   for (const { table, row } of history.unexplained()) {
     if (!changing.has(`${table} ${row}`)) findings.add({ table, row, problem: 'replaced' });
   }
-  if (history.digests.missed > 0) await nameMissing(parts, newer, history, changing, findings);
+  if (history.digests.missed > 0) await nameMissing(parts, newer, { history, changing }, findings);
 }
 
 /** Rows that log entries record, by table and key. */
@@ -183,8 +181,7 @@ async function lookAgain(
 async function nameMissing(
   { kernel }: VerificationParts,
   { head, unlinked }: NewerRecords,
-  { digests }: RowHistory,
-  changing: RecordedRows,
+  { history: { digests }, changing }: { history: RowHistory; changing: RecordedRows },
   findings: RowFindings,
 ): Promise<void> {
   if (head === undefined) return;

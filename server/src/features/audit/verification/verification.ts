@@ -110,7 +110,7 @@ export async function verifySince(
   const parts = onBulkConnections(given, tenantId);
   const { head, broken, history, recorded, reached } = await walk(parts, tenantId, since, options);
   if (broken !== null || head === undefined) return null;
-  const rows = await verifyRecordedRows(parts, tenantId, head, history, recorded);
+  const rows = await verifyRecordedRows(parts, { tenantId, head }, history, recorded);
   if (rows.problems_count > 0) return null;
   const { metrics, clock } = parts.kernel;
   metrics.verifications.labels('valid').inc();
@@ -209,7 +209,12 @@ class SignedPlaces {
   checked: number;
   lastSeq = 0;
 
-  private constructor(db: Reader, tenantId: string, keys: PqcKeys, checked: number, lastNumber: number) {
+  private constructor(
+    db: Reader,
+    tenantId: string,
+    keys: PqcKeys,
+    { checked, lastNumber }: { checked: number; lastNumber: number },
+  ) {
     this.checked = checked;
     this.#db = db;
     this.#tenantId = tenantId;
@@ -220,7 +225,7 @@ class SignedPlaces {
   /** Must be opened before the head is read, so that no checkpoint it loads covers more than the head does. */
   static async open(db: Reader, tenantId: string, keys: PqcKeys, checked: number): Promise<SignedPlaces> {
     const newest = await store.newestCheckpoint(db, tenantId);
-    const places = new SignedPlaces(db, tenantId, keys, checked, newest?.checkpoint_no ?? 0);
+    const places = new SignedPlaces(db, tenantId, keys, { checked, lastNumber: newest?.checkpoint_no ?? 0 });
     await places.#fetch();
     return places;
   }

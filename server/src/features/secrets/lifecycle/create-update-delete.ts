@@ -80,7 +80,7 @@ export async function create(
   ctx.record.describe({ secret: row.secret_id, version: 1, ...whatChanged(vault, { type }) });
   return ctx.change(async (tx) => {
     const operation = isPromoted ? 'promote' : 'create';
-    await addSecret(ctx, tx, vault, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
+    await addSecret(ctx, tx, vault, { row, origin: { operation, reason: body.reason ?? '', author: authorOf(ctx) } });
     return secretOf(vaultName, row, null);
   });
 }

@@ -217,7 +217,7 @@ export async function copy(
       now: ctx.now,
     });
     const reason = `copied from ${secretResource(vaultName, path)}`;
-    await addSecret(ctx, tx, to, made, { operation: 'copy', reason, author: authorOf(ctx) });
+    await addSecret(ctx, tx, to, { row: made, origin: { operation: 'copy', reason, author: authorOf(ctx) } });
     ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath), copy: made.secret_id });
     ctx.record.addEntry('secrets:create', secretResource(to.name, toPath), {
       secret: made.secret_id,

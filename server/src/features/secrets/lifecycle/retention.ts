@@ -49,8 +49,7 @@ async function destroy(
 /** Destroys some of a vault's secrets, deleted or not, and returns how many. */
 export async function purgeSecrets(
   tx: Tx,
-  tenantId: string,
-  vaultId: string,
+  { tenantId, vaultId }: { tenantId: string; vaultId: string },
   limit: number,
   removed: Announcer<typeof secretsRemoved>,
 ): Promise<number> {

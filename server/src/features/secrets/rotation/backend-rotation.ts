@@ -203,7 +203,7 @@ export class BackendRotations {
         const { failure } = outcome;
         await rotations.updateRotation(tx, rotation, { failure, lease_until: now + RETRY_MS });
         // It is probed again every few minutes, and told once.
-        if (rotation.failure !== failure) await emitRotationFailed(tx, vault, row, failure, now);
+        if (rotation.failure !== failure) await emitRotationFailed(tx, { vault, row }, failure, now);
         const entry = entryOf(attempt, row, { decision: 'error', more: { state: 'unknown', failure }, now });
         await audit.recordIn(tx, [entry], headKey);
         return;
@@ -225,8 +225,8 @@ export class BackendRotations {
         failure,
         finished_at: now,
       });
-      if (isDone) await emitRotated(tx, vault, row, row.version + 1, now);
-      else await emitRotationFailed(tx, vault, row, failure, now);
+      if (isDone) await emitRotated(tx, { vault, row }, row.version + 1, now);
+      else await emitRotationFailed(tx, { vault, row }, failure, now);
       const more = isDone ? { version: row.version + 1 } : { state: 'unchanged', failure };
       const entry = entryOf(attempt, row, { decision: isDone ? 'allow' : 'error', more, now });
       await audit.recordIn(tx, [entry], headKey);

@@ -10,6 +10,7 @@ export type DueRow = Pick<SecretRow, (typeof DUE)[number]> & { at: number; failu
 export interface DuePeriod {
   after: { at: number; secretId: string };
   until: number;
+  limit: number;
 }
 
 /** Secrets that will be rotated, or whose certificate ends, in a period; ordered by that time. The index of the column has only those. */
@@ -17,8 +18,7 @@ function dueWithin(
   db: Reader,
   tenantId: string,
   column: 'next_rotation_at' | 'expires_at',
-  { after, until }: DuePeriod,
-  limit: number,
+  { after, until, limit }: DuePeriod,
 ): Promise<DueRow[]> {
   return db
     .selectFrom('secrets')

@@ -92,7 +92,7 @@ export async function rotate(
       sealer,
       now: ctx.now,
     });
-    await emitRotated(tx, vault, row, changed.version, ctx.now);
+    await emitRotated(tx, { vault, row }, changed.version, ctx.now);
     ctx.record.describe({ secret: row.secret_id, version: changed.version, rotation: rotation_id });
     return answerOf(rotation_id, 'completed', changed);
   });

@@ -4,7 +4,12 @@ import { emit } from '../../webhooks/index.ts';
 import type { SecretRow } from '../storage/tables.ts';
 
 /** Runs in the transaction that stores the new version. */
-export async function emitRotated(tx: Tx, vault: VaultRow, row: SecretRow, version: number, now: number) {
+export async function emitRotated(
+  tx: Tx,
+  { vault, row }: { vault: VaultRow; row: SecretRow },
+  version: number,
+  now: number,
+) {
   const { tenant_id, secret_id: id, path } = row;
   await emit(
     tx,
@@ -20,7 +25,12 @@ export async function emitRotated(tx: Tx, vault: VaultRow, row: SecretRow, versi
 }
 
 /** `failure` is a code, never the message of an external system. */
-export async function emitRotationFailed(tx: Tx, vault: VaultRow, row: SecretRow, failure: string, now: number) {
+export async function emitRotationFailed(
+  tx: Tx,
+  { vault, row }: { vault: VaultRow; row: SecretRow },
+  failure: string,
+  now: number,
+) {
   const { tenant_id, secret_id, path } = row;
   await emit(
     tx,

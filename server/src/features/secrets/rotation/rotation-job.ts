@@ -94,7 +94,7 @@ async function rotateDue(kernel: SecretKernel, backends: BackendRotations, vault
       sealer,
       now,
     });
-    await emitRotated(tx, vault, row, changed.version, now);
+    await emitRotated(tx, { vault, row }, changed.version, now);
     const details = { secret: row.secret_id, version: changed.version };
     await kernel.audit.recordIn(tx, [entryOf(vault, row, { status: 200, details, now })], headKey);
     return null;
@@ -114,7 +114,7 @@ async function postpone(
     const row = await lockDue(tx, at, now);
     if (row === null) return;
     await store.updateSecret(tx, row, { next_rotation_at: now + RETRY_MS });
-    await emitRotationFailed(tx, vault, row, error.code, now);
+    await emitRotationFailed(tx, { vault, row }, error.code, now);
     const details = { secret: row.secret_id, failure: error.code };
     const entry = entryOf(vault, row, { status: error.status, details, now });
     await kernel.audit.recordIn(tx, [{ ...entry, decision: 'error' }], headKey);

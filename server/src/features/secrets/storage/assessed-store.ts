@@ -43,7 +43,12 @@ function assessed(db: Reader, tenantId: string) {
 }
 
 /** The secrets of a vault after a path, ordered by path. */
-function inVault(db: Reader, tenantId: string, vaultId: string, after: string, limit: number): Promise<AssessedRow[]> {
+function inVault(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<AssessedRow[]> {
   return assessed(db, tenantId)
     .where('s.vault_id', '=', vaultId)
     .where('s.path', '>', after)

@@ -33,8 +33,7 @@ export async function addSecret(
   ctx: Context,
   tx: Tx,
   vault: VaultRow,
-  row: SecretRow,
-  origin: VersionOrigin,
+  { row, origin }: { row: SecretRow; origin: VersionOrigin },
 ): Promise<void> {
   await insertUncounted(tx, row, origin);
   await countAdded(ctx, tx, vault, 1);
