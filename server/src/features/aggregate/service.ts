@@ -6,7 +6,7 @@ import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { boundCursor } from '../../kernel/request/list-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { bulkDecrypt, type SummaryRow, secretResource, visibleSecrets } from '../secrets/index.ts';
+import { type BulkRow, bulkDecrypt, secretResource, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 
 const READABLE = ['secrets:aggregate', 'secrets:read'];
@@ -21,11 +21,10 @@ export async function aggregate(
   refuseOutOfScope(ctx, vaultName, within);
   const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, READABLE);
   const isAllowed = visibleSecrets.isAllowedIn(ctx, vaultName, READABLE);
-  const isReadable = (row: SummaryRow) => row.protection === 'standard' && isAllowed(row);
-  const page = await visibleSecrets.page(ctx, {
+  const isReadable = (row: BulkRow) => row.protection === 'standard' && isAllowed(row);
+  const page = await visibleSecrets.bulkPage(ctx, {
     vault,
     ranges: intersection(ranges, [within]),
-    filter: {},
     cursor: query.cursor,
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
     isShown: isReadable,

@@ -1,7 +1,7 @@
 import { intersection } from '../../kernel/authz/path-ranges.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { bulkDecrypt, refuseInZeroKnowledge, type SummaryRow, visibleSecrets } from '../secrets/index.ts';
+import { type BulkRow, bulkDecrypt, refuseInZeroKnowledge, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 
 const SEARCHABLE = ['secrets:search', 'secrets:read'];
@@ -13,11 +13,10 @@ export async function search(ctx: Context, vaultName: string, body: Body<typeof 
   const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, SEARCHABLE);
   refuseInZeroKnowledge(vault, 'Content search');
   const isAllowed = visibleSecrets.isAllowedIn(ctx, vaultName, SEARCHABLE);
-  const isSearchable = (row: SummaryRow) => row.protection === 'standard' && isAllowed(row);
-  const page = await visibleSecrets.page(ctx, {
+  const isSearchable = (row: BulkRow) => row.protection === 'standard' && isAllowed(row);
+  const page = await visibleSecrets.bulkPage(ctx, {
     vault,
     ranges: intersection(ranges, [visibleSecrets.prefixRange(body.prefix, '/body/prefix')]),
-    filter: {},
     cursor: body.cursor,
     cursorAt: '/body/cursor',
     limit: OPENED_MAX,

@@ -6,6 +6,7 @@ export { parsePath, secretOfResource, secretResource } from './location.ts';
 export { secretNotFound } from './not-found.ts';
 export { bulkDecrypt, type DecidedRow, type Opened } from './reading/bulk-decrypt.ts';
 export { decryptSample } from './reading/decrypt-sample.ts';
+export type { BulkRow } from './reading/list-store.ts';
 export { visibleSecrets } from './reading/listing.ts';
 export { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from './reading/located-store.ts';
 export { type Scanned, scannedPage } from './reading/scanned-page.ts';

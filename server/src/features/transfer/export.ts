@@ -58,7 +58,7 @@ function notAll(): CofferError {
   );
 }
 
-/** The columns an export needs of each secret. Metadata is left out, because all rows stay in memory until the last value is written. */
+/** Every secret under the prefix, or a refusal. All rows stay in memory until the last value is written. */
 async function everyRow(
   ctx: Context,
   vault: VaultRow,
@@ -71,11 +71,9 @@ async function everyRow(
   const ranges = [visibleSecrets.prefixRange(prefix)];
   let cursor: string | undefined;
   do {
-    const page = await visibleSecrets.page(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
+    const page = await visibleSecrets.bulkPage(ctx, { vault, ranges, cursor, limit: PAGE, isShown });
     if (await someInSlices(ctx.tenantId, page.rows, (row) => !isExportable(row))) throw notAll();
-    for (const { secret_id, version, protection, path, environment, tags, sealed_bytes } of page.rows) {
-      rows.push({ secret_id, version, protection, path, environment, tags, sealed_bytes });
-    }
+    rows.push(...page.rows);
     if (rows.length > EXPORT_MAX) {
       throw invalidField('/query/prefix', `must select at most ${EXPORT_MAX} secrets`);
     }

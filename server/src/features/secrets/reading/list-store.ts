@@ -1,7 +1,7 @@
-import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
 import type { PathRange } from '../../../kernel/authz/path-ranges.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
-import { PreparedQuery } from '../../../kernel/storage/prepared-query.ts';
+import { type Parameter, PreparedQuery } from '../../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../../kernel/storage/tables.ts';
 import { type ListedRow, type SecretTagRow, SUMMARY } from '../storage/tables.ts';
 
@@ -13,29 +13,51 @@ export interface ListFilter {
   environments?: readonly string[] | undefined;
 }
 
-const LISTED = [...SUMMARY, sql<number>`length(sealed)`.as('sealed_bytes')] as const;
+const SEALED_BYTES = sql<number>`length(sealed)`.as('sealed_bytes');
+const LISTED = [...SUMMARY, SEALED_BYTES] as const;
+/** What a bulk read decides by and shows beside the value. */
+const BULK = ['secret_id', 'path', 'type', 'environment', 'protection', 'version', 'tags'] as const;
+export type BulkRow = Pick<ListedRow, (typeof BULK)[number] | 'sealed_bytes'>;
 
 type Unfiltered = { tenantId: string; vaultId: string; from: string; to: string; limit: number };
 
 /** The most frequent list: everything in a range of paths. */
-const UNFILTERED = new PreparedQuery<Unfiltered, ListedRow>((db, parameter) =>
-  db
+const UNFILTERED = new PreparedQuery<Unfiltered, ListedRow>((db, parameter) => inRange(db, parameter).select(LISTED));
+const BULK_ROWS = new PreparedQuery<Unfiltered, BulkRow>((db, parameter) =>
+  inRange(db, parameter).select([...BULK, SEALED_BYTES]),
+);
+
+function inRange(db: Kysely<Tables>, parameter: Parameter<Unfiltered>) {
+  return db
     .selectFrom('secrets')
-    .select(LISTED)
     .where('tenant_id', '=', parameter('tenantId'))
     .where('vault_id', '=', parameter('vaultId'))
     .where('deleted_no', '=', 0)
     .where('path', '>=', parameter('from'))
     .where('path', '<', parameter('to'))
     .orderBy('path')
-    .limit(parameter('limit')),
-);
+    .limit(parameter('limit'));
+}
+
+interface InRange {
+  range: PathRange;
+  limit: number;
+}
+
+/** Secrets in a range of paths, ordered by path, with the few columns that a bulk read needs. */
+export function bulkRowsIn(
+  db: Reader,
+  { tenantId, vaultId }: { tenantId: string; vaultId: string },
+  { range, limit }: InRange,
+): Promise<BulkRow[]> {
+  return BULK_ROWS.run(db, { tenantId, vaultId, from: range.from, to: range.to, limit });
+}
 
 /** Summaries in a range of paths, ordered by path. With tags, the first one selects the index range. */
 export function summariesIn(
   db: Reader,
   { tenantId, vaultId }: { tenantId: string; vaultId: string },
-  { range, filter, limit }: { range: PathRange; filter: ListFilter; limit: number },
+  { range, filter, limit }: InRange & { filter: ListFilter },
 ): Promise<ListedRow[]> {
   const [first, ...others] = filter.tags ?? [];
   if (isUnfiltered(filter)) return UNFILTERED.run(db, { tenantId, vaultId, from: range.from, to: range.to, limit });

@@ -23,7 +23,7 @@ import { type SecretLocation, secretResource } from '../location.ts';
 import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
 import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
 import { versionPage } from '../storage/version-store.ts';
-import { type ListFilter, summariesIn } from './list-store.ts';
+import { type BulkRow, bulkRowsIn, type ListFilter, summariesIn } from './list-store.ts';
 import { isAnyShown, type Scanned, type ScanRequest, scannedPage } from './scanned-page.ts';
 import type { SecretReader } from './secret-reader.ts';
 import { shownRisk } from './shown-risk.ts';
@@ -117,44 +117,44 @@ function prefixRange(prefix: string | undefined, pointer = '/query/prefix'): Pat
   return startingWith(prefix ?? '');
 }
 
-interface PageRequest extends ScanRequest<ListedRow> {
-  vault: VaultRow;
-  ranges: readonly PathRange[];
+interface PageRequest extends Within, ScanRequest<ListedRow> {
   filter: ListFilter;
 }
 
 /** Returns a page of the secrets the caller may see, and scans only the ranges in which they can lie. */
-function visiblePage(
-  ctx: Context,
-  { vault, ranges, filter, ...request }: PageRequest,
-): Promise<{ rows: ListedRow[]; next_cursor: string | null }> {
+function visiblePage(ctx: Context, { vault, ranges, filter, ...request }: PageRequest) {
   return scannedPage(ctx, secretsIn(ctx, vault.vault_id, ranges, filter), request);
 }
 
-/** Ordered by path. */
-function secretsIn(
-  ctx: Context,
+/** The same for a bulk read of values, which needs few columns. */
+function bulkPage(ctx: Context, { vault, ranges, ...request }: Within & ScanRequest<BulkRow>) {
+  const at = { tenantId: ctx.tenantId, vaultId: vault.vault_id };
+  const load: LoadRange<BulkRow> = (range, limit) => bulkRowsIn(ctx.database.read, at, { range, limit });
+  return scannedPage(ctx, inRanges(vault.vault_id, ranges, load), request);
+}
+
+function secretsIn(ctx: Context, vaultId: string, ranges: readonly PathRange[], filter: ListFilter) {
+  const at = { tenantId: ctx.tenantId, vaultId };
+  return inRanges(vaultId, ranges, (range, limit) => summariesIn(ctx.database.read, at, { range, filter, limit }));
+}
+
+type LoadRange<Row> = (range: PathRange, limit: number) => Promise<Row[]>;
+
+/** The rows in some ranges of a vault's paths, ordered by path. */
+function inRanges<Row extends { path: string }>(
   vaultId: string,
   ranges: readonly PathRange[],
-  filter: ListFilter,
-): Scanned<ListedRow> {
+  load: LoadRange<Row>,
+): Scanned<Row> {
   return {
     list: { name: vaultId, form: PATH_FORM },
     positionOf: ({ path }) => path,
     async rowsAfter(position, limit) {
-      const rows: ListedRow[] = [];
+      const rows: Row[] = [];
       for (const { from: start, to } of ranges) {
         const from = position !== null && position >= start ? justAfter(position) : start;
         if (from >= to) continue;
-        const range = { from, to };
-        const left = limit - rows.length;
-        rows.push(
-          ...(await summariesIn(
-            ctx.database.read,
-            { tenantId: ctx.tenantId, vaultId },
-            { range, filter, limit: left },
-          )),
-        );
+        rows.push(...(await load({ from, to }, limit - rows.length)));
         if (rows.length === limit) break;
       }
       return rows;
@@ -181,6 +181,7 @@ export const visibleSecrets = {
   vault: vaultWithRanges,
   prefixRange,
   page: visiblePage,
+  bulkPage,
 };
 
 export type ListPorts = Pick<SecretParts, 'riskFactorsOf'>;
