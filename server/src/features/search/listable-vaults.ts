@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { visibleSecrets } from '../secrets/index.ts';
 import { isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
@@ -10,9 +11,13 @@ export async function listableVaults(
   isMeant: (vault: VaultRow) => boolean = () => true,
 ): Promise<Map<string, string>> {
   const names = new Map<string, string>();
+  const slice = TimeSlice.of(ctx.tenantId);
   for (let after = ''; ; ) {
     const rows = await vaultsAfter(ctx.database.read, ctx.tenantId, after, CHUNK);
     for (const row of rows) {
+      // Policies of many patterns take a while for each vault.
+      const pause = slice.pause();
+      if (pause !== undefined) await pause;
       if (isLive(row) && isMeant(row) && visibleSecrets.rangesIn(ctx, row.name, visibleSecrets.LISTED).length > 0)
         names.set(row.vault_id, row.name);
     }
