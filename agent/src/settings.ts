@@ -79,7 +79,10 @@ export function readSettings(args: readonly string[], env: Env): Settings | 'hel
     clusterId: matching(env, 'CV_CLUSTER_ID', CLUSTER_ID, 'the id of the cluster, such as cluster_01…'),
     credential: credentialOf(env, mode),
     caFile: env['CV_CA_FILE'] ? fileOf(env, 'CV_CA_FILE') : null,
-    intervalSeconds: wholeNumber(env, 'CV_INTERVAL_SECONDS', DEFAULT_SECONDS[mode], SECONDS_MIN, SECONDS_MAX),
+    intervalSeconds: wholeNumber(env, 'CV_INTERVAL_SECONDS', DEFAULT_SECONDS[mode], {
+      min: SECONDS_MIN,
+      max: SECONDS_MAX,
+    }),
     isOnce: values.once ?? false,
     isDryRun,
     root,
@@ -115,7 +118,7 @@ function credentialOf(env: Env, mode: Mode): AgentCredential {
   if (env['CV_CLUSTER_TOKEN_FILE']) {
     throw new SettingsError('Set CV_CLUSTER_TOKEN_FILE or CV_WORKLOAD_METHOD_ID, not both.');
   }
-  const methodId = wholeNumber(env, 'CV_WORKLOAD_METHOD_ID', 0, 1, METHOD_ID_MAX);
+  const methodId = wholeNumber(env, 'CV_WORKLOAD_METHOD_ID', 0, { min: 1, max: METHOD_ID_MAX });
   return { kind: 'workload', methodId, tokenFile: fileOf(env, 'CV_WORKLOAD_TOKEN_FILE') };
 }
 
@@ -134,7 +137,7 @@ function operatorSettings(env: Env, mode: Mode): OperatorSettings {
     namespaces: mode === 'cluster' ? namespacesOf(env) : [],
     identity:
       mode === 'cluster' ? matching(env, 'CV_POD_NAME', IDENTITY, 'the name of this pod, which no other one has') : '',
-    port: wholeNumber(env, 'CV_HEALTH_PORT', 8080, 0, PORT_MAX),
+    port: wholeNumber(env, 'CV_HEALTH_PORT', 8080, { min: 0, max: PORT_MAX }),
     restartsDeployments: restarts === 'true',
   };
 }
@@ -180,7 +183,7 @@ function required(env: Env, name: string): string {
   return value;
 }
 
-function wholeNumber(env: Env, name: string, fallback: number, min: number, max: number): number {
+function wholeNumber(env: Env, name: string, fallback: number, { min, max }: { min: number; max: number }): number {
   const text = env[name] || String(fallback);
   const value = Number(text);
   if (!/^\d{1,9}$/.test(text) || value < min || value > max) {

@@ -144,8 +144,7 @@ function declared<R extends Route>(parent: Command, spec: Common<R>, run: Run<R>
     const input = await inputOf(
       spec,
       executed,
-      settings,
-      coffer,
+      { settings, coffer },
       names.map((name) => given[name]),
     );
     await run(input as RouteInput<R>, coffer, executed, given);
@@ -183,8 +182,7 @@ function namesOf<R extends Route>(command: Command, spec: Common<R>): Record<str
 async function inputOf<R extends Route>(
   { arguments: targets = [], options = [] }: Common<R>,
   command: Command,
-  settings: Settings,
-  coffer: Coffer,
+  { settings, coffer }: { settings: Settings; coffer: Coffer },
   given: readonly (string | undefined)[],
 ): Promise<object> {
   const input: Record<string, unknown> = {};

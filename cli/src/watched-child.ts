@@ -11,8 +11,7 @@ const STOP_MS = 10_000;
 
 /** Runs a command and starts it again whenever a secret that it was given has changed. Returns the exit code of its last run. */
 export async function runWatched(
-  coffer: Coffer,
-  settings: Settings,
+  { coffer, settings }: { coffer: Coffer; settings: Settings },
   selection: Selection,
   { intervalMs, ...options }: EnvironmentOptions & { intervalMs: number },
   [name = '', ...args]: readonly string[],
@@ -24,7 +23,7 @@ export async function runWatched(
   for (;;) {
     const child = startChild(name, args, environment);
     const watching = new AbortController();
-    const changed = untilChanged(coffer, selection, versions, read, intervalMs, watching.signal);
+    const changed = untilChanged({ coffer, selection }, versions, { read, intervalMs }, watching.signal);
     changed.catch(() => {});
     const outcome = await Promise.race([child.ended, changed]);
     watching.abort();
@@ -46,11 +45,9 @@ interface Given {
 
 /** While the service cannot be reached, or a secret cannot be read, the command goes on with what it has, and that is said once. */
 async function untilChanged(
-  coffer: Coffer,
-  selection: Selection,
+  { coffer, selection }: { coffer: Coffer; selection: Selection },
   present: string,
-  read: () => Promise<ChildEnvironment>,
-  intervalMs: number,
+  { read, intervalMs }: { read: () => Promise<ChildEnvironment>; intervalMs: number },
   signal: AbortSignal,
 ): Promise<Given> {
   let told = '';

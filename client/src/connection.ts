@@ -88,8 +88,7 @@ export class Connection {
       const outcome = await this.#attempt(
         signal,
         sendToRegion(
-          this.#transport,
-          this.#regions,
+          { transport: this.#transport, regions: this.#regions },
           target,
           async (request) => {
             sent = await authorize(request);

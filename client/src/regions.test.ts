@@ -37,8 +37,7 @@ function send(regions: string[], target: string, body: string | null = null, mad
   };
   const request = { headers: {}, signal: AbortSignal.timeout(60_000) };
   return sendToRegion(
-    fetchTransport(),
-    regions,
+    { transport: fetchTransport(), regions },
     target,
     authorize,
     body === null ? { ...request, method: 'GET' } : { ...request, method: 'POST', body },

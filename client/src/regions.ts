@@ -18,8 +18,7 @@ const ORIGIN_HEADER = 'x-svc-region-origin';
  * regions only: a plain `fetch` would drop `Authorization` on the way, and send other credentials to wherever the redirect leads.
  */
 export async function sendToRegion(
-  transport: Transport,
-  regions: readonly string[],
+  { transport, regions }: { transport: Transport; regions: readonly string[] },
   target: string,
   authorize: Authorize,
   request: Omit<TransportRequest, 'url'>,

@@ -171,8 +171,8 @@ onBothDatabases('keyring', (kind) => {
     const mac = old.mac(text);
     clock.advance(KEY_AGE_MAX_MS + DAY_MS);
     assert.deepEqual([old.version, (await keyring.macKey(tenantId, 'p')).version], [1, 2]);
-    assert.ok(await keyring.verifyMac(tenantId, 'p', 1, text, mac));
-    assert.ok(!(await keyring.verifyMac(tenantId, 'p', 2, text, mac)));
+    assert.ok(await keyring.verifyMac(tenantId, { purpose: 'p', version: 1 }, text, mac));
+    assert.ok(!(await keyring.verifyMac(tenantId, { purpose: 'p', version: 2 }, text, mac)));
   });
 
   const rekeyed = (tenantId: string, from: typeof root, to: typeof root) =>
@@ -241,8 +241,10 @@ onBothDatabases('keyring', (kind) => {
     const tenantId = await newTenant();
     const key = await keyring.macKey(tenantId, 'p');
     const mac = key.mac(text);
-    assert.ok(await keyring.verifyMac(tenantId, 'p', key.version, text, mac));
-    assert.ok(!(await keyring.verifyMac(tenantId, 'p', key.version, Buffer.from('another'), mac)));
-    assert.ok(!(await keyring.verifyMac(tenantId, 'p', key.version, text, mac.subarray(1))));
+    assert.ok(await keyring.verifyMac(tenantId, { purpose: 'p', version: key.version }, text, mac));
+    assert.ok(
+      !(await keyring.verifyMac(tenantId, { purpose: 'p', version: key.version }, Buffer.from('another'), mac)),
+    );
+    assert.ok(!(await keyring.verifyMac(tenantId, { purpose: 'p', version: key.version }, text, mac.subarray(1))));
   });
 });

@@ -60,12 +60,15 @@ async function answer(
 ): Promise<void> {
   try {
     if (request.headers[SOCKET_HEADER] !== '1')
-      return refuse(response, 403, 'INSUFFICIENT_PRIVILEGE', `Send the header ${SOCKET_HEADER}: 1.`);
+      return refuse(response, 403, { code: 'INSUFFICIENT_PRIVILEGE', message: `Send the header ${SOCKET_HEADER}: 1.` });
     const url = new URL(request.url ?? '/', 'http://agent');
     const requested = `${request.method} ${url.pathname}`;
     const passed = PASSED.find(({ form }) => form.test(requested));
     if (passed === undefined)
-      return refuse(response, 403, 'INSUFFICIENT_PRIVILEGE', 'The agent passes on reading and encryption only.');
+      return refuse(response, 403, {
+        code: 'INSUFFICIENT_PRIVILEGE',
+        message: 'The agent passes on reading and encryption only.',
+      });
     const groups = passed.form.exec(requested)?.groups ?? {};
     const path = Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]));
     const query = Object.fromEntries(
@@ -79,13 +82,21 @@ async function answer(
   } catch (error) {
     if (error instanceof CofferError) {
       const { status, code, message, details } = error;
-      return refuse(response, status === 0 ? 503 : status, status === 0 ? 'UNAVAILABLE' : code, message, details);
+      return refuse(response, status === 0 ? 503 : status, {
+        code: status === 0 ? 'UNAVAILABLE' : code,
+        message,
+        details,
+      });
     }
-    refuse(response, 400, 'INVALID_REQUEST', 'The request cannot be read.');
+    refuse(response, 400, { code: 'INVALID_REQUEST', message: 'The request cannot be read.' });
   }
 }
 
-function refuse(response: ServerResponse, status: number, code: string, message: string, details: object = {}): void {
+function refuse(
+  response: ServerResponse,
+  status: number,
+  { code, message, details = {} }: { code: string; message: string; details?: object },
+): void {
   const error = { code, message, request_id: '', details };
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
 }

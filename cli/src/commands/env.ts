@@ -53,7 +53,7 @@ export function register(program: Command): void {
     .description('Give a variable of an environment the value of a secret; the path may be coffer://vault/path')
     .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
     .action((name: string, variable: string, path: string, options: { vault?: string }, command: Command) =>
-      bind(name, variable, path, options, command),
+      bind({ name, variable, given: path }, options, command),
     );
   env
     .command('unbind <environment> <variable>')
@@ -111,9 +111,7 @@ async function create(
 }
 
 async function bind(
-  name: string,
-  variable: string,
-  given: string,
+  { name, variable, given }: { name: string; variable: string; given: string },
   options: { vault?: string },
   command: Command,
 ): Promise<void> {

@@ -53,8 +53,7 @@ async function runCommand(name: string, args: string[], options: RunOptions, com
   if (options.watch === true) {
     const { runWatched } = await import('../watched-child.ts');
     process.exitCode = await runWatched(
-      coffer,
-      settings,
+      { coffer, settings },
       selection,
       { ...options, intervalMs: options.interval * 1000 },
       [name, ...args],

@@ -61,7 +61,7 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
   const knownSecrets = options.known === true ? await askService([...seen.values()], options, command) : null;
   const all = [...seen.values()].filter(({ isWeak, stored }) => !isWeak || stored.length > 0);
   const { shown, accepted } = await withoutAccepted(all, options);
-  report(shown, accepted, tally, knownSecrets, options.json === true);
+  report({ findings: shown, accepted }, tally, knownSecrets, options.json === true);
   if (shown.length > 0) process.exitCode = EXIT.local;
 }
 
@@ -133,8 +133,7 @@ async function withoutAccepted(
 }
 
 function report(
-  findings: readonly Finding[],
-  accepted: number,
+  { findings, accepted }: { findings: readonly Finding[]; accepted: number },
   tally: Tally,
   knownSecrets: KnownSecrets | null,
   isJson: boolean,

@@ -7,9 +7,7 @@ import { numberOf, opened, type VaultOption } from './secrets.ts';
 
 /** Compares two versions. Without `--show` lines are counted and named by their number, since a terminal may be watched. */
 export async function diff(
-  path: string,
-  from: string | undefined,
-  to: string | undefined,
+  { path, from, to }: { path: string; from: string | undefined; to: string | undefined },
   options: VaultOption & { show?: boolean },
   command: Command,
 ): Promise<void> {

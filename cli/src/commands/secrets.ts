@@ -69,7 +69,7 @@ export function register(program: Command): void {
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')
     .action((path, from, to, options, command) =>
-      import('./secrets-diff.ts').then(({ diff }) => diff(path, from, to, options, command)),
+      import('./secrets-diff.ts').then(({ diff }) => diff({ path, from, to }, options, command)),
     );
   withVault(secrets.command('search [text]'))
     .description('Search in paths; with --values, in the values that you may read')

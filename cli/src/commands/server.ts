@@ -80,7 +80,11 @@ either changed nothing or is completed by the next start. If someone may have ha
 While the clock is behind the newest record, no job removes expired data. Use this once the clock is correct, if it was ahead before.`,
   );
 
-  argumentCommand(server, 'allow-purge', '<job>', 'Let a job remove more than its limit, once', allowPurge).addHelpText(
+  argumentCommand(
+    server,
+    { name: 'allow-purge', argument: '<job>', description: 'Let a job remove more than its limit, once' },
+    allowPurge,
+  ).addHelpText(
     'after',
     `
 A job that would remove more than a tenth of the existing data removes nothing, and logs what it found. Make sure that the clock is correct and
@@ -88,9 +92,11 @@ that so much has really expired; then this lets the job run once within a day.`,
   );
   argumentCommand(
     server,
-    'authenticate-rows',
-    '<tenant>',
-    'Accept the rows of a tenant whose audit log was changed before an upgrade',
+    {
+      name: 'authenticate-rows',
+      argument: '<tenant>',
+      description: 'Accept the rows of a tenant whose audit log was changed before an upgrade',
+    },
     acceptRows,
   );
   const breakGlass = server
@@ -104,20 +110,24 @@ cv_break_glass_uses. With SQLite stop the service first.`,
     );
   argumentCommand(
     breakGlass,
-    'approve',
-    '<approval>',
-    'Complete an approval that nobody can decide',
+    { name: 'approve', argument: '<approval>', description: 'Complete an approval that nobody can decide' },
     breakGlassApprove,
   );
-  argumentCommand(breakGlass, 'cancel', '<approval>', 'Cancel an approval that nobody can decide', breakGlassCancel);
   argumentCommand(
     breakGlass,
-    'reset-mfa',
-    '<user>',
-    'Remove the second factor of a user who lost it',
+    { name: 'cancel', argument: '<approval>', description: 'Cancel an approval that nobody can decide' },
+    breakGlassCancel,
+  );
+  argumentCommand(
+    breakGlass,
+    { name: 'reset-mfa', argument: '<user>', description: 'Remove the second factor of a user who lost it' },
     breakGlassResetMfa,
   );
-  argumentCommand(breakGlass, 'make-owner', '<user>', 'Make a user an owner of their tenant', breakGlassMakeOwner);
+  argumentCommand(
+    breakGlass,
+    { name: 'make-owner', argument: '<user>', description: 'Make a user an owner of their tenant' },
+    breakGlassMakeOwner,
+  );
 
   server
     .command('verify')
@@ -207,7 +217,11 @@ type BackupFlags = NonNullable<Parameters<typeof backup>[2]> & { verify?: boolea
 type RestoreFlags = NonNullable<Parameters<typeof restore>[2]>;
 type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;
 
-function argumentCommand(of: Command, name: string, argument: string, description: string, act: ActWithArgument) {
+function argumentCommand(
+  of: Command,
+  { name, argument, description }: { name: string; argument: string; description: string },
+  act: ActWithArgument,
+) {
   return of
     .command(`${name} ${argument}`)
     .description(description)

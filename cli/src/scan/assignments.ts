@@ -31,16 +31,24 @@ export function assignmentsIn(text: string, file: string): Assigned[] {
     if (!isQuoted && (areBareOnesNames || /[.(]/.test(text.charAt(VALUE.lastIndex)))) continue;
     const start = match.index + match[0].length + (isQuoted ? 1 : 0);
     const isPassword = match.groups?.['password'] !== undefined && !isPartOfWord(match, text);
-    add(found, value, start, isPassword, isQuoted);
+    add(found, { value, start, isPassword, isQuoted });
   }
   if (/\.(?:xml|config|plist|pom|xsd)$/i.test(file)) {
     for (const match of text.matchAll(ELEMENT))
-      add(found, match[1] ?? '', match.index + match[0].indexOf('>') + 1, true, true);
+      add(found, {
+        value: match[1] ?? '',
+        start: match.index + match[0].indexOf('>') + 1,
+        isPassword: true,
+        isQuoted: true,
+      });
   }
   return found;
 }
 
-function add(found: Assigned[], value: string, start: number, isPassword: boolean, isQuoted: boolean): void {
+function add(
+  found: Assigned[],
+  { value, start, isPassword, isQuoted }: { value: string; start: number; isPassword: boolean; isQuoted: boolean },
+): void {
   if (value.length < 6 || isDummy(value) || isCode(value) || TYPE_WORDS.test(value)) return;
   const isStrong = isPassword ? looksChosen(value, isQuoted) : looksRandom(value);
   const kind = isPassword ? 'password' : 'secret-value';

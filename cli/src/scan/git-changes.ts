@@ -26,7 +26,7 @@ export async function* gitPieces(changes: GitChanges, bytesMax: number, tally: T
       const ignored = Ignored.of(repository.top ?? process.cwd());
       const seen = new Set<string>();
       for await (const change of 'staged' in changes ? stagedIn(repository) : since(repository, changes.since)) {
-        if (!ignored.covers(change.path)) yield* piecesOf(change, objects, bytesMax, tally, seen);
+        if (!ignored.covers(change.path)) yield* piecesOf(change, objects, bytesMax, { tally, seen });
       }
     } finally {
       objects.close();
@@ -53,8 +53,7 @@ async function* piecesOf(
   { commit, path, blob, before }: FileChange,
   objects: GitObjects,
   bytesMax: number,
-  tally: Tally,
-  seen: Set<string>,
+  { tally, seen }: { tally: Tally; seen: Set<string> },
 ): AsyncGenerator<Piece> {
   const { size, content } = (await objects.blob(blob, bytesMax)) ?? { size: 0, content: null };
   if (content === null) {

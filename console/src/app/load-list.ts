@@ -13,8 +13,7 @@ export function loadList<R extends Route, K extends ListName<R>>(
   route: R,
   name: K,
   signal: AbortSignal,
-  input: { path?: object; query?: object } = {},
-  max?: number,
+  { max, ...input }: { path?: object; query?: object; max?: number } = {},
 ): Promise<ItemOf<RouteOutput<R>[K]>[]> {
   return all(async (cursor) => {
     const query = { limit: PAGE, ...input.query, ...(cursor !== undefined && { cursor }) };

@@ -29,7 +29,7 @@ const TONES: Readonly<Record<State, Tone | undefined>> = {
 export function ConnectionCertificates({ clientId, mayRevoke }: { clientId: string; mayRevoke: boolean }) {
   const [revoked, setRevoked] = useState<Certificate | null>(null);
   const certificates = useLoaded(
-    (signal) => loadList(ROUTE, 'certificates', signal, { path: { connection: clientId } }, CERTIFICATES_MAX),
+    (signal) => loadList(ROUTE, 'certificates', signal, { path: { connection: clientId }, max: CERTIFICATES_MAX }),
     [clientId],
   );
   return (

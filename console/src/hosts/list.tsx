@@ -113,7 +113,7 @@ function Accounts({ onChanged }: { onChanged: () => void }) {
         ...(wanted.host && { host: wanted.host }),
         ...(wanted.username && { username: wanted.username }),
       };
-      return loadList('GET /endpoint-discovery/accounts', 'accounts', signal, { query }, SHOWN_MAX);
+      return loadList('GET /endpoint-discovery/accounts', 'accounts', signal, { query, max: SHOWN_MAX });
     },
     [wanted.host, wanted.username],
   );
@@ -197,7 +197,10 @@ function Accounts({ onChanged }: { onChanged: () => void }) {
 }
 
 function Drift() {
-  const drift = useLoaded((signal) => loadList('GET /endpoint-discovery/drift', 'drift', signal, {}, SHOWN_MAX), []);
+  const drift = useLoaded(
+    (signal) => loadList('GET /endpoint-discovery/drift', 'drift', signal, { max: SHOWN_MAX }),
+    [],
+  );
   return (
     <WhenLoaded of={drift}>
       {(list) =>

@@ -79,7 +79,7 @@ async function findPolicy(
 const FORMS = ['*', ...RESOURCES.map((form) => form.replace('<path>', '**').replaceAll(/<[a-z_]+>/g, '*'))];
 
 async function loadResources(signal: AbortSignal): Promise<readonly string[]> {
-  const vaults = await loadList('GET /v1/vaults', 'vaults', signal, {}, VAULTS_MAX);
+  const vaults = await loadList('GET /v1/vaults', 'vaults', signal, { max: VAULTS_MAX });
   return [...vaults.flatMap(({ name }) => [`vault/${name}/**`, `vault/${name}`]), ...FORMS];
 }
 

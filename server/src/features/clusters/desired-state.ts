@@ -142,7 +142,12 @@ export class DesiredStates {
     const content = Buffer.from(contentText(secrets, withheld));
     const isSame =
       known.generation > 0 &&
-      (await keyring.verifyMac(ctx.tenantId, MAC_PURPOSE, known.mac_version, content, known.content_mac));
+      (await keyring.verifyMac(
+        ctx.tenantId,
+        { purpose: MAC_PURPOSE, version: known.mac_version },
+        content,
+        known.content_mac,
+      ));
     // Contents are compared with each other, so the key never rotates by age.
     const key = await keyring.macKey(ctx.tenantId, MAC_PURPOSE, Number.POSITIVE_INFINITY);
     const changed: states.StateRow = isSame

@@ -104,7 +104,7 @@ export class KeyCache {
     const isReserved = await database.forTenant(tenantId).transaction(async (tx) => {
       const row = await lockKey(tx, tenantId, name);
       if (row?.key_id !== keyId || row.latest_version !== version) return false;
-      const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, block);
+      const used = await keyring.countUses(tx, tenantId, { purpose: purposeOf(keyId), version }, block);
       if (used < USES_MAX) return true;
       await keyring.insertVersion(tx, nextVersion(version + 1));
       await updateKey(tx, tenantId, name, { latest_version: version + 1, rotated_at: ctx.now, updated_at: ctx.now });

@@ -186,7 +186,7 @@ async function claimsFor(
   if (otherAudience !== null) refuse(`the audience of the federation ${otherAudience}`);
   const expected = { issuer, audience, now: ctx.now, maxAgeMs: TOKEN_AGE_MAX_MS };
   const source = { owner: tenant_id, issuer, jwksUrl: jwks_url, ttlMs: KEYS_TTL_MS };
-  const claims = await verifiedByKeySet(idToken, ANY_ALGORITHM, expected, source, keySets);
+  const claims = await verifiedByKeySet(idToken, ANY_ALGORITHM, expected, { source, keySets });
   // The subject is compared only after the issuer's signature is verified. Earlier, the different response for an unknown key would tell strangers
   // which subjects match.
   refuseOtherSubject(federation, claims);

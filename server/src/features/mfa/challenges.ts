@@ -63,7 +63,7 @@ export async function isChallengeFor(
   const left = expiryOf(bytes) - clock.now();
   if (left <= 0 || left > CHALLENGE_TTL_MS + MINUTE_MS) return false;
   const mac = bytes.subarray(HEAD_BYTES);
-  return keyring.verifyMac(occasion.tenantId, PURPOSE, version, macInput(occasion, head), mac);
+  return keyring.verifyMac(occasion.tenantId, { purpose: PURPOSE, version }, macInput(occasion, head), mac);
 }
 
 /** Of several concurrent answers to one challenge, the database accepts one; false for the others. */

@@ -101,7 +101,7 @@ async function verifiedLogout(ctx: Context, provider: ProviderRow, text: string)
   };
   const source = { owner: tenant_id, issuer, jwksUrl: null, ttlMs: KEYS_TTL_MS };
   try {
-    const claims = await verifiedByKeySet(text, ANY_ALGORITHM, expected, source, ctx.kernel.keySets);
+    const claims = await verifiedByKeySet(text, ANY_ALGORITHM, expected, { source, keySets: ctx.kernel.keySets });
     return { tenant_id, received_at: ctx.now, expires_at: ctx.now + LOGOUT_KEPT_MS, ...logoutIn(provider, claims) };
   } catch (error) {
     throw error instanceof ExternalIdentityRefusal ? refused(error.message) : error;

@@ -123,17 +123,17 @@ export class Authentication {
         .then((resolved) => this.#accept(resolved, request, accepted, gate));
     }
     const known = this.#cache.get(credential);
-    if (known === undefined) return this.#resolve(scheme, credential, request, accepted, gate);
+    if (known === undefined) return this.#resolve({ scheme, credential }, request, accepted, gate);
     const { tenantId } = known.principal;
     const current = gate.prefetch(known.principal) ?? this.#epochs.current(tenantId);
     if (!(current instanceof Promise)) {
       if (this.#isCurrent(known, current)) return this.#accept(known, request, accepted, gate);
-      return this.#resolve(scheme, credential, request, accepted, gate);
+      return this.#resolve({ scheme, credential }, request, accepted, gate);
     }
     return current.then((epoch) =>
       this.#isCurrent(known, epoch)
         ? this.#accept(known, request, accepted, gate)
-        : this.#resolve(scheme, credential, request, accepted, gate),
+        : this.#resolve({ scheme, credential }, request, accepted, gate),
     );
   }
 
@@ -145,8 +145,7 @@ export class Authentication {
   }
 
   async #resolve(
-    scheme: CredentialScheme,
-    credential: string,
+    { scheme, credential }: { scheme: CredentialScheme; credential: string },
     request: RoutedCall,
     accepted: readonly CredentialKind[],
     gate: Gate,

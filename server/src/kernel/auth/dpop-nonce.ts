@@ -29,7 +29,12 @@ export class DpopNonces {
     const age = now - Number.parseInt(time, 36);
     if (age > LIFE_MS || age < -MINUTE_MS) return false;
     const given = Buffer.from(mac, 'base64url');
-    return this.#keyring.verifyMac(SYSTEM_TENANT, NONCE_PURPOSE, Number(version), macInput(time), given);
+    return this.#keyring.verifyMac(
+      SYSTEM_TENANT,
+      { purpose: NONCE_PURPOSE, version: Number(version) },
+      macInput(time),
+      given,
+    );
   }
 }
 

@@ -12,8 +12,7 @@ export async function verifiedByKeySet(
   text: string,
   allowed: readonly JwsAlgorithm[],
   expected: Expectations,
-  source: KeySource,
-  keySets: KeySets,
+  { source, keySets }: { source: KeySource; keySets: KeySets },
 ): Promise<Claims> {
   const token = readToken(text, allowed, expected.types);
   refuseUnfitClaims(token.unverified, expected);

@@ -205,7 +205,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   #note(tx: Tx, row: R, digest: string | null, before: R | undefined): void {
     if (!this.isRecorded) return;
     const found = before === undefined ? null : this.digest(before);
-    tx.changes.note(row.tenant_id, this.name, this.keyText(row), digest, found);
+    tx.changes.note(row.tenant_id, { table: this.name, key: this.keyText(row) }, digest, found);
   }
 
   async lockedWhere(tx: Tx, which: RowFilter<T>): Promise<R[]> {

@@ -14,13 +14,7 @@ export interface WrappingKey {
   version: number;
 }
 
-export function wrapByRoot(
-  root: RootKey,
-  tenantId: string,
-  version: number,
-  bytes: Uint8Array,
-  now: number,
-): Tables['keys'] {
+export function wrapByRoot(root: RootKey, { tenantId, version, bytes, now }: Omit<NewKey, 'purpose'>): Tables['keys'] {
   const wrapped = seal(root.key, 0, tenantKeyPlace(tenantId, version), bytes);
   const wrapping_key = `root:${root.id}`;
   return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapping_key, wrapped, uses: 0, created_at: now };

@@ -87,7 +87,7 @@ export class Keyring implements RowKeySource {
     await this.#refuseIfReplaced(tx);
     const now = this.#clock.now();
     const tenantKey = randomBytes(KEY_BYTES);
-    await insertKey(tx, wrapByRoot(this.#root, tenantId, 1, tenantKey, now));
+    await insertKey(tx, wrapByRoot(this.#root, { tenantId, version: 1, bytes: tenantKey, now }));
     const made: MacKey[] = [];
     for (const purpose of purposes) {
       const key = randomBytes(KEY_BYTES);
@@ -123,8 +123,7 @@ export class Keyring implements RowKeySource {
   /** A key that does not exist or cannot be unwrapped has made no MAC. */
   async verifyMac(
     tenantId: string,
-    purpose: string,
-    version: number,
+    { purpose, version }: { purpose: string; version: number },
     data: Uint8Array,
     mac: Uint8Array,
   ): Promise<boolean> {
@@ -193,7 +192,12 @@ export class Keyring implements RowKeySource {
   }
 
   /** Counts uses in advance and returns the new total. */
-  async countUses(tx: Tx, tenantId: string, purpose: string, version: number, count: number): Promise<number> {
+  async countUses(
+    tx: Tx,
+    tenantId: string,
+    { purpose, version }: { purpose: string; version: number },
+    count: number,
+  ): Promise<number> {
     const { uses } = await tx
       .updateTable('keys')
       .set((eb) => ({ uses: eb('uses', '+', count) }))
@@ -262,7 +266,7 @@ export class Keyring implements RowKeySource {
   /** A transaction may have sealed more than was left. The excess is counted with the next block. */
   async #reserve(tenantId: string, purpose: string, newest: Newest): Promise<Newest> {
     const count = newest.block - Math.min(newest.usesLeft, 0);
-    await this.#database.transaction((tx) => this.countUses(tx, tenantId, purpose, newest.version, count));
+    await this.#database.transaction((tx) => this.countUses(tx, tenantId, { purpose, version: newest.version }, count));
     newest.usesLeft += count;
     newest.block = nextBlock(newest.block);
     return newest;
@@ -387,7 +391,7 @@ export async function beginAuthentication(
   let wrapping: WrappingKey | undefined;
   for (const row of keys) {
     const bytes = unseal(root.key, keyPlace(row.tenant_id, TENANT_PURPOSE, row.version), row.wrapped);
-    const { wrapped } = wrapByRoot(root, row.tenant_id, row.version, bytes, row.created_at);
+    const { wrapped } = wrapByRoot(root, { tenantId: row.tenant_id, version: row.version, bytes, now: row.created_at });
     wrapping = { key: createSecretKey(bytes), version: row.version };
     bytes.fill(0);
     await replaceWrapped(tx, { ...row, wrapped });

@@ -68,7 +68,7 @@ export class RekeyedTenant {
     const unwrapping = openTenantKeys(ofTenant, from);
     const tenantKey = randomBytes(KEY_BYTES);
     const wrapping = { key: createSecretKey(tenantKey), version: (ofTenant.at(-1)?.version ?? 0) + 1 };
-    const written = [wrapByRoot(to, tenantId, wrapping.version, tenantKey, now)];
+    const written = [wrapByRoot(to, { tenantId, version: wrapping.version, bytes: tenantKey, now })];
     tenantKey.fill(0);
 
     const old = new Map<string, Map<number, KeyObject>>();

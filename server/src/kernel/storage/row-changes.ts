@@ -24,7 +24,12 @@ export class RowChanges {
   #revoked: RevokedToken[] = [];
 
   /** Rows of the installation, its signing keys, belong to no tenant's log: an old one that is restored has expired anyway. */
-  note(tenantId: string, table: string, key: string, digest: string | null, before: string | null): void {
+  note(
+    tenantId: string,
+    { table, key }: { table: string; key: string },
+    digest: string | null,
+    before: string | null,
+  ): void {
     if (tenantId === SYSTEM_TENANT) return;
     let records = this.#records.get(tenantId);
     if (records === undefined) {

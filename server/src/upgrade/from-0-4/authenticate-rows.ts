@@ -69,7 +69,7 @@ async function historyProblem({ database, heads, audit }: Parts, tenantId: strin
   await audit.link();
   const head = await heads.row(database.read, tenantId);
   if (head === undefined) return 'the head of the chain was removed';
-  const broken = await walkChain(database.read, heads, head, (_seq, _hash, text) =>
+  const broken = await walkChain(database.read, { heads, head }, (_seq, _hash, text) =>
     tellsOfAuthenticated(text) ? AUTHENTICATED_BEFORE : null,
   );
   return broken === null ? null : `entry ${broken.seq}: ${broken.reason}`;
@@ -102,7 +102,7 @@ async function authenticateTenant(parts: Parts, tenantId: string, problem: strin
     const key = await beginAuthentication(tx, root, keys, clock.now());
     const counts: Record<string, number> = {};
     for (const table of AUTHENTICATED_TABLES)
-      counts[table.name] = await authenticateTable(tx, table, tenantId, key, keyring);
+      counts[table.name] = await authenticateTable(tx, table, tenantId, { key, keyring });
     if (headKey === null) return;
     const entry = systemEntry({
       tenantId,
@@ -122,8 +122,7 @@ async function authenticateTable(
   tx: Tx,
   table: AnyAuthenticatedTable,
   tenantId: string,
-  key: MacKey,
-  keyring: Keyring,
+  { key, keyring }: { key: MacKey; keyring: Keyring },
 ): Promise<number> {
   let count = 0;
   for await (const rows of table.walk(tx, tenantId)) {
@@ -131,7 +130,8 @@ async function authenticateTable(
       const isSigningKey = (table as unknown) === SIGNING_KEYS;
       if (isSigningKey && !(await hasItsPrivateHalf(keyring, row as unknown as SigningKeysTable))) continue;
       await table.writeMac(tx, row, table.mac(key, row));
-      if (table.isListedAtUpgrade) tx.changes.note(tenantId, table.name, table.keyText(row), table.digest(row), null);
+      if (table.isListedAtUpgrade)
+        tx.changes.note(tenantId, { table: table.name, key: table.keyText(row) }, table.digest(row), null);
       count++;
     }
   }

@@ -115,7 +115,7 @@ onBothDatabases('compaction of the audit log', (database) => {
       last = seq;
       return null;
     };
-    assert.equal(await walkChain(db.read, heads, head, visit), null);
+    assert.equal(await walkChain(db.read, { heads, head }, visit), null);
     assert.equal(last, head.seq);
     await own.close();
   });

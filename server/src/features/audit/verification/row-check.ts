@@ -150,7 +150,9 @@ class NewerRecords {
       if (!this.unlinked.has(text)) this.#take(text, recorded);
       return null;
     };
-    const broken = await walkChain(kernel.database.read, kernel.heads, newest, visit, { from: this.head });
+    const broken = await walkChain(kernel.database.read, { heads: kernel.heads, head: newest }, visit, {
+      from: this.head,
+    });
     if (broken === null) this.head = newest;
     return { recorded, texts };
   }
@@ -194,7 +196,7 @@ async function nameMissing(
       findings.add({ table, row: key, problem: 'missing' });
     }
   };
-  await walkChain(kernel.database.read, kernel.heads, head, (_seq, _hash, text) => {
+  await walkChain(kernel.database.read, { heads: kernel.heads, head }, (_seq, _hash, text) => {
     nameIn(text);
     return null;
   });

@@ -190,11 +190,14 @@ async function walkWithPurged(
 ): Promise<BrokenLink | null> {
   const { read } = kernel.database;
   const { purged, signal } = options;
-  const broken = await walkChain(read, kernel.heads, head, visit, options);
+  const broken = await walkChain(read, { heads: kernel.heads, head }, visit, options);
   if (broken !== null || purged.missing() === null) return broken;
   await kernel.audit.link();
   const newest = (await kernel.heads.row(read, head.tenant_id)) ?? head;
-  return (await walkChain(read, kernel.heads, newest, () => null, { from: head, purged, signal })) ?? purged.missing();
+  return (
+    (await walkChain(read, { heads: kernel.heads, head: newest }, () => null, { from: head, purged, signal })) ??
+    purged.missing()
+  );
 }
 
 /** Steps through the checkpoints while the chain is recomputed. */

@@ -39,7 +39,7 @@ export const azureMsi: MethodKind<AzureConfig> = {
     const source = sourcesOf(config, tid, tools).find((known) => known.issuer === iss);
     if (source === undefined) return refuse('the token is from another issuer');
     const expected = { issuer: source.issuer, audience, now: tools.now };
-    const { appid, azp } = await verifiedByKeySet(azure_jwt, ['RS256'], expected, source, tools.keySets);
+    const { appid, azp } = await verifiedByKeySet(azure_jwt, ['RS256'], expected, { source, keySets: tools.keySets });
     const application = appid ?? azp;
     return { subject: oid, details: { tenant_id: tid, application: isName(application) ? application : '' } };
   },

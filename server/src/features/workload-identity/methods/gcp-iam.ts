@@ -31,7 +31,7 @@ export const gcpIam: MethodKind<GcpConfig> = {
     const { issuer = ISSUER, expected_audience: audience } = config;
     const isOwn = issuer === ISSUER;
     const source = { owner, issuer, jwksUrl: isOwn ? JWKS_URL : null, ttlMs: KEYS_TTL_MS, onlyOpened: !isOwn };
-    const claims = await verifiedByKeySet(gcp_jwt, ['RS256'], { issuer, audience, now }, source, keySets);
+    const claims = await verifiedByKeySet(gcp_jwt, ['RS256'], { issuer, audience, now }, { source, keySets });
     const { sub, email, email_verified } = claims;
     if (!isName(email)) return refuse('the token has no e-mail address');
     if (email_verified !== true) return refuse('the e-mail address is not verified');

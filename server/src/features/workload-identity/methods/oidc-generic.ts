@@ -28,7 +28,7 @@ export const oidcGeneric: MethodKind<OidcConfig> = {
   async verify({ oidc_token = '' }, config, { keySets, owner, now }) {
     const { expected_issuer: issuer, expected_audience: audience } = config;
     const source = { owner, issuer, jwksUrl: null, ttlMs: KEYS_TTL_MS };
-    const { sub } = await verifiedByKeySet(oidc_token, ANY_ALGORITHM, { issuer, audience, now }, source, keySets);
+    const { sub } = await verifiedByKeySet(oidc_token, ANY_ALGORITHM, { issuer, audience, now }, { source, keySets });
     if (!isName(sub)) return refuse('the token has no subject');
     if (!anyPattern(config.allowed_subjects)(sub)) return refuse('the subject is not allowed');
     return { subject: sub, details: {} };

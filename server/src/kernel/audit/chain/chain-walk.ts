@@ -55,8 +55,7 @@ export interface WalkOptions {
  */
 export async function walkChain(
   db: Reader,
-  heads: Heads,
-  head: Tables['audit_heads'],
+  { heads, head }: { heads: Heads; head: Tables['audit_heads'] },
   visit: Visit,
   { from = { seq: 0, hash: GENESIS_HASH }, purged, onWindow, onPruned, signal }: WalkOptions = {},
 ): Promise<BrokenLink | null> {
@@ -73,7 +72,7 @@ export async function walkChain(
     if (segments[0]?.first_seq !== begin) {
       const range = await prunedRangeAt(db, head.tenant_id, seq + 1);
       if (range !== null) {
-        const broken = await overPruned(db, range, hash, removed, visit);
+        const broken = await overPruned(db, { range, hash }, removed, visit);
         if (broken !== null) return broken;
         onPruned?.(range, unpackPruned(range).length);
         seq = range.last_seq;
@@ -126,8 +125,7 @@ export async function walkChain(
 /** The remains of a pruned range are visited instead of its entries, of which none may be left. */
 async function overPruned(
   db: Reader,
-  range: ArchiveRow,
-  hash: string,
+  { range, hash }: { range: ArchiveRow; hash: string },
   removed: PurgedEntries,
   visit: Visit,
 ): Promise<BrokenLink | null> {

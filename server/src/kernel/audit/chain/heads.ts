@@ -94,7 +94,12 @@ export class Heads {
   async hasItsMac(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
     const covered = macInput(row.tenant_id, row);
     if (row.key_version === key?.version) return isHeadOf(key, row);
-    return this.#keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.key_version, covered, row.mac);
+    return this.#keyring.verifyMac(
+      row.tenant_id,
+      { purpose: HEAD_PURPOSE, version: row.key_version },
+      covered,
+      row.mac,
+    );
   }
 }
 

@@ -53,7 +53,7 @@ export class JournalFile {
     const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
     try {
       const journal = new JournalFile(file, fd, bytes);
-      const pages = writeFrame(journal.#buffer, journal.id, HEADER_SEQ, '', key);
+      const pages = writeFrame(journal.#buffer, { id: journal.id, seq: HEADER_SEQ, payload: '' }, key);
       writeSync(fd, journal.#buffer, 0, pages * PAGE_BYTES, 0);
       ftruncateSync(fd, bytes);
       fsyncSync(fd);
@@ -84,7 +84,7 @@ export class JournalFile {
   /** Calls back with the batch's number when it is durable, or with the error if it may not be. Only one append may run at a time. */
   append(payload: string, key: MacKey, done: (error: Error | null, seq: number) => void): void {
     const seq = this.#seq + 1;
-    const pages = writeFrame(this.#buffer, this.id, seq, payload, key);
+    const pages = writeFrame(this.#buffer, { id: this.id, seq, payload }, key);
     const page = this.#pageFor(pages);
     if (page === null) throw new Error('the journal has no room for this batch');
     this.#write(0, pages * PAGE_BYTES, page * PAGE_BYTES, (error) => {

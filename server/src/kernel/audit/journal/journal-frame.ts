@@ -28,7 +28,11 @@ export function pagesOf(payloadBytes: number): number {
 /**
  * Writes a frame to the beginning of `into`, which must have room for its pages, and pads the last page with zeros. Returns the number of pages.
  */
-export function writeFrame(into: Buffer, id: Buffer, seq: number, payload: string, key: MacKey): number {
+export function writeFrame(
+  into: Buffer,
+  { id, seq, payload }: { id: Buffer; seq: number; payload: string },
+  key: MacKey,
+): number {
   const length = into.write(payload, AT.payload, 'utf8');
   const end = AT.payload + length;
   into.writeUInt32BE(MAGIC, AT.magic);

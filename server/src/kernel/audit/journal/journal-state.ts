@@ -27,12 +27,17 @@ export class JournalKeys {
   }
 
   isGenuine({ keyVersion, covered, mac }: Frame): Promise<boolean> {
-    return this.#keyring.verifyMac(SYSTEM_TENANT, JOURNAL_PURPOSE, keyVersion, covered, mac);
+    return this.#keyring.verifyMac(SYSTEM_TENANT, { purpose: JOURNAL_PURPOSE, version: keyVersion }, covered, mac);
   }
 
   isAuthentic(row: Tables['audit_journal']): Promise<boolean> {
     const data = macInput(stateOf(row));
-    return this.#keyring.verifyMac(SYSTEM_TENANT, JOURNAL_PURPOSE, row.mac_key_version, data, row.mac);
+    return this.#keyring.verifyMac(
+      SYSTEM_TENANT,
+      { purpose: JOURNAL_PURPOSE, version: row.mac_key_version },
+      data,
+      row.mac,
+    );
   }
 }
 

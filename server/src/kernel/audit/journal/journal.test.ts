@@ -53,7 +53,7 @@ describe('a frame', () => {
         const payload = raw.toWellFormed();
         const bytes = Buffer.alloc(pagesOf(Buffer.byteLength(payload)) * PAGE_BYTES, 0xff);
         const id = randomBytes(16);
-        assert.equal(writeFrame(bytes, id, seq, payload, key) * PAGE_BYTES, bytes.length);
+        assert.equal(writeFrame(bytes, { id, seq, payload }, key) * PAGE_BYTES, bytes.length);
         const frame = frameAt(bytes, 0);
         assert.ok(frame !== null);
         assert.deepEqual([frame.seq, frame.keyVersion, frame.payload.toString()], [seq, key.version, payload]);
@@ -64,7 +64,7 @@ describe('a frame', () => {
 
   test('changed in any byte is no longer genuine', async () => {
     const bytes = Buffer.alloc(PAGE_BYTES);
-    writeFrame(bytes, randomBytes(16), 7, 'payload', key);
+    writeFrame(bytes, { id: randomBytes(16), seq: 7, payload: 'payload' }, key);
     for (let at = 0; at < 68 + 'payload'.length; at++) {
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] as number) ^ 0x40;
@@ -75,7 +75,7 @@ describe('a frame', () => {
 
   test('that claims to be longer than the file, or longer than a frame may be, is none', () => {
     const bytes = Buffer.alloc(PAGE_BYTES);
-    writeFrame(bytes, randomBytes(16), 7, 'payload', key);
+    writeFrame(bytes, { id: randomBytes(16), seq: 7, payload: 'payload' }, key);
     bytes.writeUInt32BE(0xffff_ffff, 36);
     assert.equal(frameAt(bytes, 0), null);
     assert.equal(frameAt(bytes.subarray(0, 60), 0), null);

@@ -161,7 +161,7 @@ export async function isSignedByNode(keyring: Keyring, row: Unlinked): Promise<b
   const { tenant_id, mac, mac_key_version, node_id, node_no } = row;
   if (mac === null || mac_key_version === null || node_id === null || node_no === null) return false;
   const covered = Buffer.from(segmentText(row), 'utf8');
-  return keyring.verifyMac(tenant_id, HEAD_PURPOSE, mac_key_version, covered, mac);
+  return keyring.verifyMac(tenant_id, { purpose: HEAD_PURPOSE, version: mac_key_version }, covered, mac);
 }
 
 export function nodeRow(tenantId: string, nodeId: string, linkedNo: number, key: MacKey): AuditNodesTable {
@@ -172,7 +172,7 @@ export function nodeRow(tenantId: string, nodeId: string, linkedNo: number, key:
 export async function isNodeRow(keyring: Keyring, row: AuditNodesTable, key: MacKey): Promise<boolean> {
   if (row.mac_key_version === key.version) return isNodeOf(key, row);
   const covered = Buffer.from(nodeText(row), 'utf8');
-  return keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
+  return keyring.verifyMac(row.tenant_id, { purpose: HEAD_PURPOSE, version: row.mac_key_version }, covered, row.mac);
 }
 
 export function isNodeOf(key: MacKey, row: AuditNodesTable): boolean {

@@ -119,10 +119,9 @@ export async function segmentsById(tx: Tx, tenantId: string, ids: readonly strin
 /** How far the segments of each of these nodes are linked. */
 export async function linkedNumbers(
   tx: Tx,
-  keyring: Keyring,
+  { keyring, key }: { keyring: Keyring; key: MacKey },
   tenantId: string,
   nodes: readonly string[],
-  key: MacKey,
 ): Promise<Map<string, number>> {
   if (nodes.length === 0) return new Map();
   const rows = await tx
@@ -168,8 +167,7 @@ export async function deleteSegments(tx: Tx, tenantId: string, ids: readonly str
 
 export async function writeLinks(
   tx: Tx,
-  tenantId: string,
-  head: ChainHead,
+  { tenantId, head }: { tenantId: string; head: ChainHead },
   segments: readonly { id: string; texts: readonly string[] }[],
   key: MacKey,
 ): Promise<void> {

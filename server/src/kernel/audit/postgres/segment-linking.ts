@@ -85,7 +85,7 @@ export class SegmentLinking {
       const { linkable, repeated } = sorted;
       const entries = linkable.filter(({ texts }) => texts.length > 0);
       const empty = linkable.filter(({ texts }) => texts.length === 0);
-      await writeLinks(tx, tenantId, head, entries, key);
+      await writeLinks(tx, { tenantId, head }, entries, key);
       const refusedIds = [...refused, ...idsOf(repeated.filter((one) => !isTombstone(one)))];
       await setAside(tx, tenantId, refusedIds, REFUSED);
       await setAside(tx, tenantId, idsOf([...empty, ...repeated].filter(isTombstone)), PASSED_TOMBSTONE);
@@ -112,7 +112,7 @@ export class SegmentLinking {
     const first = await this.#load(tx, tenantId, ids);
     const sort = async (segments: readonly PendingSegment[], isComplete: boolean) => {
       const nodes = nodesOf(segments);
-      const before = await linkedNumbers(tx, this.#keyring, tenantId, nodes, key);
+      const before = await linkedNumbers(tx, { keyring: this.#keyring, key }, tenantId, nodes);
       return sortSegments(segments, before, { nodeId: this.#nodes.nodeId, unsettled, isComplete });
     };
     const sorted = await sort(first.authentic, ids.length < LINK_BATCH);

@@ -124,7 +124,7 @@ export class Tombstones {
         if (await insertTombstone(tx, tombstone(tenantId, node, segment, key))) inserted.push(segment);
       }
       // A segment that was linked before, and merged with others since, has left its key.
-      const linkedNo = (await linkedNumbers(tx, this.#keyring, tenantId, [node], key)).get(node) ?? 0;
+      const linkedNo = (await linkedNumbers(tx, { keyring: this.#keyring, key }, tenantId, [node])).get(node) ?? 0;
       const [linked, lost] = [inserted.filter(([no]) => no <= linkedNo), inserted.filter(([no]) => no > linkedNo)];
       await deleteSegments(
         tx,
@@ -132,12 +132,17 @@ export class Tombstones {
         linked.map(([, id]) => id),
       );
       const numbers = lost.map(([no]) => no);
-      if (numbers.length > 0 && node !== this.#nodes.nodeId) await this.#record(tx, tenantId, node, numbers, key);
+      if (numbers.length > 0 && node !== this.#nodes.nodeId) await this.#record(tx, tenantId, { node, numbers }, key);
       return numbers;
     });
   }
 
-  async #record(tx: Tx, tenantId: string, node: string, numbers: readonly number[], key: MacKey): Promise<void> {
+  async #record(
+    tx: Tx,
+    tenantId: string,
+    { node, numbers }: { node: string; numbers: readonly number[] },
+    key: MacKey,
+  ): Promise<void> {
     const entry = systemEntry({
       tenantId,
       actorId: 'job:link-audit',
