@@ -78,6 +78,7 @@ export class Coffer {
   }
 
   /** Seals a value here and stores it in a zero-knowledge vault. Neither the value nor the passphrase leaves this process. */
+  // biome-ignore lint/complexity/useMaxParams: programs of others call it
   async seal(
     vault: string,
     path: string,

@@ -8,7 +8,6 @@ import { KERNEL_ID_PREFIXES } from '../../server/src/kernel/base/ids.ts';
 import { KERNEL_TABLES } from '../../server/src/kernel/feature/kernel-tables.ts';
 import { SUITES, WHOLE_SUITE } from '../suites.ts';
 import { importsIn, refuseCircle } from '../support/imports.ts';
-import { functionsWithMoreThan } from '../support/parameters.ts';
 import { authenticatedTables, importedNames, queriedTables } from '../support/queried-tables.ts';
 
 /** House rules, as a test: which room may know which, what is never called, what nobody uses. */
@@ -339,37 +338,6 @@ describe('habits', () => {
     const isWritten = (file: string) => !isTest(file) && !read(file).startsWith('// Generated from ');
     const long = sources.filter((file) => isWritten(file) && read(file).split('\n').length > 450);
     assert.deepEqual(long, []);
-  });
-
-  test('functions with too many parameters are found in every form in which they are written', () => {
-    const source = `
-      function declared(a: string, b = 2, { c }: C = {}, d?: D, ...e: E[]): void {}
-      const assigned = async (a, b, c, d, e) => {};
-      class One { constructor(a, b, c, d, e) {} #method(a, b, c, d, e) {} four(a, b, c, d) {} }
-      const two = { member(a, b, c, d, e) {} };
-      command.action((a, b, c, d, e) => {}); passed(function (a, b, c, d, e) {});
-    `;
-    const names = ['declared', 'assigned', 'constructor', 'method', 'member', 'action', 'passed'];
-    assert.deepEqual(functionsWithMoreThan(4, 'a.ts', source).toSorted(), names.toSorted());
-    assert.deepEqual(functionsWithMoreThan(4, 'a.tsx', '<A b={(c, d, e, f) => <g />} />'), []);
-  });
-
-  test('a function has at most four parameters: those that belong together are one object', () => {
-    const reasons = new Map([
-      ['cli/src/commands/env.ts: action', 'commander passes each argument of the command line by itself'],
-      ['cli/src/commands/secrets.ts: action', 'commander passes each argument of the command line by itself'],
-      ['client/src/coffer.ts: seal', 'programs of others call it'],
-      ['server/src/kernel/authz/glob.ts: endOfFirst', 'runs for each letter that is matched, where an object costs'],
-      ['server/src/kernel/authz/glob.ts: isAt', 'runs for each letter that is matched, where an object costs'],
-    ]);
-    const products = sources.filter(
-      (file) => /^(?:server|cli|client|console|agent)\/src\//.test(file) && !isTest(file),
-    );
-    const found = products.flatMap((file) =>
-      functionsWithMoreThan(4, file, read(file)).map((name) => `${file}: ${name}`),
-    );
-    assert.ok(products.length >= 800, `${products.length} sources were read`);
-    assert.deepEqual(found.toSorted(), [...reasons.keys()].toSorted());
   });
 
   test('no file is dead: each is imported by another, or is where something starts', () => {

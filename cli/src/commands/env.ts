@@ -52,6 +52,7 @@ export function register(program: Command): void {
   nameFields(env.command('bind <environment> <variable> <path>'), { key_name: '<variable>' })
     .description('Give a variable of an environment the value of a secret; the path may be coffer://vault/path')
     .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
+    // biome-ignore lint/complexity/useMaxParams: commander passes each argument of the command line by itself
     .action((name: string, variable: string, path: string, options: { vault?: string }, command: Command) =>
       bind({ name, variable, given: path }, options, command),
     );

@@ -68,6 +68,7 @@ export function register(program: Command): void {
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')
+    // biome-ignore lint/complexity/useMaxParams: commander passes each argument of the command line by itself
     .action((path, from, to, options, command) =>
       import('./secrets-diff.ts').then(({ diff }) => diff({ path, from, to }, options, command)),
     );

@@ -55,6 +55,7 @@ export function globMatches(glob: string, value: string, from: number, to: numbe
   return true;
 }
 
+// biome-ignore lint/complexity/useMaxParams: runs for each letter that is matched, where an object costs
 function isAt(value: string, at: number, glob: string, from: number, to: number): boolean {
   for (let g = from, v = at; g < to; g++, v++) if (glob.charCodeAt(g) !== value.charCodeAt(v)) return false;
   return true;
@@ -66,6 +67,7 @@ const borders = new Uint16Array(0x1000);
 const SHORT_LITERAL = 4;
 
 /** Where the first occurrence of a part of the glob in the value ends, or -1: the algorithm of Knuth, Morris and Pratt. */
+// biome-ignore lint/complexity/useMaxParams: runs for each letter that is matched, where an object costs
 function endOfFirst(value: string, at: number, end: number, glob: string, from: number, to: number): number {
   const length = to - from;
   if (length > end - at) return -1;
