@@ -11,7 +11,7 @@ import { readBaselines } from './baselines.ts';
 import * as contract from './contract.ts';
 import { userResource } from './detectors/unusual-readers.ts';
 import { anomalyNeeds } from './links.ts';
-import { readModels, VOTES_KEPT_DAYS } from './model-report.ts';
+import { readModels, VOTES_RETENTION_DAYS } from './model-report.ts';
 import { deleteOld } from './model-store.ts';
 import * as riskPoints from './risk-points.ts';
 import { deleteUse } from './scan-store.ts';
@@ -22,7 +22,7 @@ import * as store from './store.ts';
 /** An anomaly that nobody acts on is resolved. */
 const RESOLVED_AFTER_MS = 30 * DAY_MS;
 /** How long ended anomalies, and with them what was dismissed, are of use. */
-const ENDED_KEPT_MS = 365 * DAY_MS;
+const ENDED_RETENTION_MS = 365 * DAY_MS;
 const RATE_DAYS = 30;
 
 function showState({ metrics, database, clock }: Pick<Kernel, 'clock' | 'database' | 'metrics'>): void {
@@ -115,8 +115,8 @@ export const anomaliesFeature = feature({
           // Anomalies that ended, votes and false alarms are of use for a limited time, and it is normal that many of them are older.
           removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
           run: async (signal, cutoff) => {
-            const ended = earlier(cutoff, ENDED_KEPT_MS);
-            const votes = earlier(cutoff, VOTES_KEPT_DAYS * DAY_MS);
+            const ended = earlier(cutoff, ENDED_RETENTION_MS);
+            const votes = earlier(cutoff, VOTES_RETENTION_DAYS * DAY_MS);
             while (!signal.aborted && (await database.transaction((tx) => store.deleteEnded(tx, ended))) > 0);
             while (!signal.aborted && (await database.transaction((tx) => deleteOld(tx, votes, ended))) > 0);
           },

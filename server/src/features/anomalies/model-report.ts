@@ -5,12 +5,12 @@ import { findScan } from './scan-store.ts';
 import { MODELS, type ModelReport } from './schemas.ts';
 import { scanState } from './service.ts';
 
-export const VOTES_KEPT_DAYS = 35;
+export const VOTES_RETENTION_DAYS = 35;
 
 /** What each model said in the scans that ran more than one. */
 export async function readModels(ctx: Context) {
   const { read } = ctx.database;
-  const votes = await countVotes(read, ctx.tenantId, ctx.now - VOTES_KEPT_DAYS * DAY_MS);
+  const votes = await countVotes(read, ctx.tenantId, ctx.now - VOTES_RETENTION_DAYS * DAY_MS);
   return {
     active: ctx.kernel.config.anomalyModel,
     compared: total(votes),

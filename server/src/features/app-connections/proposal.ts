@@ -37,14 +37,14 @@ export function toCreate(row: ConnectionRow, vaults: readonly VaultRow[]): Propo
 /** The approver sees what changes, and what the connection is limited to besides. All of it must be the same when the change is carried out. */
 export async function toChange(tx: Tx, before: ConnectionRow, after: ConnectionRow): Promise<Proposal> {
   const [was, is] = [wireOf(before), wireOf(after)];
-  const isKept = (field: string) => JSON.stringify(was[field]) === JSON.stringify(is[field]);
-  const changed = Object.keys(is).filter((field) => field !== 'updated_at' && !isKept(field));
+  const isUnchanged = (field: string) => JSON.stringify(was[field]) === JSON.stringify(is[field]);
+  const changed = Object.keys(is).filter((field) => field !== 'updated_at' && !isUnchanged(field));
   const differences: Difference[] = changed.map((what) => ({ what, before: was[what], after: is[what] }));
   const vaults = { before: await shownVaults(tx, before), after: await shownVaults(tx, after) };
   differences.push({ what: 'vaults it reaches', ...vaults });
-  const kept = Object.entries(limitsOf(before)).filter(([field]) => isKept(field));
+  const unchanged = Object.entries(limitsOf(before)).filter(([field]) => isUnchanged(field));
   const policies = (await policiesOfConnection(tx, before.tenant_id, before.client_id)).map(({ name }) => name);
-  const stays = { ...Object.fromEntries(kept), attached_policies: policies.sort() };
+  const stays = { ...Object.fromEntries(unchanged), attached_policies: policies.sort() };
   differences.push({ what: 'limits that stay as they are', before: stays, after: 'the same' });
   const limits = digestOf({ ...limitsOf(before), attached_policies: stays.attached_policies });
   return { basis: { connection: before.client_id, limits }, differences };

@@ -141,7 +141,7 @@ function isProduction({ environment }: VaultRow): boolean {
 
 /** Whether anyone who acts as this connection can read something in production. */
 export async function reachesProduction(db: Reader, row: store.ConnectionRow): Promise<boolean> {
-  return (await keptVaults(db, row)).some(isProduction);
+  return (await vaultsOf(db, row)).some(isProduction);
 }
 
 /** With client headers alone, a proof by an arbitrary key would prove nothing. */
@@ -213,7 +213,7 @@ export async function update(
     if (isMore) {
       await refuseUnshareable(ctx, row);
       if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
-      await refuseDeniedScopes(ctx, await keptVaults(ctx.database.read, changed), givenTo(changed));
+      await refuseDeniedScopes(ctx, await vaultsOf(ctx.database.read, changed), givenTo(changed));
     }
     refuseUnusable(changed);
     recordChanges(ctx, row, changed);
@@ -251,7 +251,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ]);
 
 /** Includes deleted vaults that can be restored, since the connection would then have access again. Purged vaults are gone for good. */
-async function keptVaults(db: Reader, row: store.ConnectionRow): Promise<VaultRow[]> {
+async function vaultsOf(db: Reader, row: store.ConnectionRow): Promise<VaultRow[]> {
   const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
   return found.filter((vault) => vault !== undefined);
 }
@@ -263,7 +263,7 @@ function givenTo({ scopes, allowed_paths }: store.ConnectionRow) {
 /** Letting somebody else act as a connection hands out its vaults and policies, so it takes the same permissions as giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
   const { read } = ctx.database;
-  const vaults = await keptVaults(read, row);
+  const vaults = await vaultsOf(read, row);
   for (const vault of vaults) refuseUnshareableVault(ctx, vault.name, vault);
   await ctx.access.requireProofToGrant((name) => vaults.some((vault) => vault.name === name));
   await refuseDeniedScopes(ctx, vaults, givenTo(row));
@@ -281,10 +281,10 @@ function changedRow(
   body: Body<typeof contract.updateConnection>,
   now: number,
 ): store.ConnectionRow {
-  const listOr = (list: readonly string[] | undefined, kept: string) =>
-    list === undefined ? kept : JSON.stringify(list);
-  const orKept = <T>(value: T | undefined, kept: T): T => (value === undefined ? kept : value);
-  const flag = (value: boolean | undefined, kept: number) => (value === undefined ? kept : Number(value));
+  const listOr = (list: readonly string[] | undefined, current: string) =>
+    list === undefined ? current : JSON.stringify(list);
+  const orCurrent = <T>(value: T | undefined, current: T): T => (value === undefined ? current : value);
+  const flag = (value: boolean | undefined, current: number) => (value === undefined ? current : Number(value));
   return {
     ...row,
     name: body.name ?? row.name,
@@ -295,21 +295,21 @@ function changedRow(
     scopes: listOr(body.scopes, row.scopes),
     ip_allowlist: body.ip_allowlist === null ? null : listOrNull(body.ip_allowlist, row.ip_allowlist),
     environment:
-      body.environment == null ? orKept(body.environment, row.environment) : canonicalEnvironment(body.environment),
+      body.environment == null ? orCurrent(body.environment, row.environment) : canonicalEnvironment(body.environment),
     mtls_required: flag(body.mtls_required, row.mtls_required),
     require_dpop: flag(body.require_dpop, row.require_dpop),
-    dpop_jkt: orKept(body.dpop_jkt, row.dpop_jkt),
-    external_ca_pem: orKept(body.external_ca_pem, row.external_ca_pem),
+    dpop_jkt: orCurrent(body.dpop_jkt, row.dpop_jkt),
+    external_ca_pem: orCurrent(body.external_ca_pem, row.external_ca_pem),
     denied_thumbprints: listOrNull(body.denied_thumbprints, row.denied_thumbprints),
-    session_limit: orKept(body.concurrent_session_limit, row.session_limit),
+    session_limit: orCurrent(body.concurrent_session_limit, row.session_limit),
     session_action: body.concurrent_session_action ?? row.session_action,
     session_ttl_seconds: body.concurrent_session_ttl_seconds ?? row.session_ttl_seconds,
     updated_at: now,
   };
 }
 
-function listOrNull(list: readonly string[] | undefined, kept: string | null): string | null {
-  return list === undefined ? kept : JSON.stringify(list);
+function listOrNull(list: readonly string[] | undefined, current: string | null): string | null {
+  return list === undefined ? current : JSON.stringify(list);
 }
 
 /** Records the changes that people search for in the audit log by an action of their own. */

@@ -9,7 +9,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { actingConnection, findByClient } from '../app-connections/index.ts';
-import { type KeptFactor, keptFactor } from '../mfa/index.ts';
+import { type CurrentFactor, currentFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { findToken, principalOf } from '../tokens/index.ts';
 import { findUser } from '../users/index.ts';
@@ -137,13 +137,13 @@ export async function requesterNow(
 }
 
 /** The factor that was shown before it was requested. If the person has removed it since, the requester may have been somebody else. */
-async function factorShown(db: Reader, { tenant_id, requester_credential_id }: ApprovalRow): Promise<KeptFactor> {
+async function factorShown(db: Reader, { tenant_id, requester_credential_id }: ApprovalRow): Promise<CurrentFactor> {
   const token = await findToken(db, tenant_id, requester_credential_id);
-  const kept =
+  const factor =
     token === undefined || token.mfa_at === null
       ? null
-      : await keptFactor(db, { tenantId: tenant_id, userId: token.user_id }, token, token.mfa_at);
-  if (kept !== null) return kept;
+      : await currentFactor(db, { tenantId: tenant_id, userId: token.user_id }, token, token.mfa_at);
+  if (factor !== null) return factor;
   throw new CofferError(
     'VERSION_CONFLICT',
     'The second factor that was shown for this request was removed since: send the request again.',
@@ -152,7 +152,7 @@ async function factorShown(db: Reader, { tenant_id, requester_credential_id }: A
 }
 
 /** As it was when the request was made. */
-function asRequested({ factor_trusted_from: then }: StoredRequest, { trustedFrom }: KeptFactor): number | null {
+function asRequested({ factor_trusted_from: then }: StoredRequest, { trustedFrom }: CurrentFactor): number | null {
   return then === undefined ? trustedFrom : then;
 }
 

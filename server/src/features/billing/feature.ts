@@ -11,7 +11,7 @@ import * as billing from './service.ts';
 import { deleteEventsBefore, SUBSCRIPTIONS, subscriptionsOf } from './store.ts';
 
 /** Longer than Stripe sends an event again, which is for days. */
-const EVENTS_KEPT_MS = 90 * DAY_MS;
+const EVENTS_RETENTION_MS = 90 * DAY_MS;
 
 export const billingFeature = feature({
   name: 'billing',
@@ -41,9 +41,10 @@ export const billingFeature = feature({
       {
         name: 'delete-old-billing-events',
         intervalMs: HOUR_MS,
-        // Events are only kept to recognize repetitions, and after a quiet time all of them are old.
+        // Events are only stored to recognize repetitions, and after a quiet time all of them are old.
         removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
-        run: (_, cutoff) => parts.database.transaction((tx) => deleteEventsBefore(tx, earlier(cutoff, EVENTS_KEPT_MS))),
+        run: (_, cutoff) =>
+          parts.database.transaction((tx) => deleteEventsBefore(tx, earlier(cutoff, EVENTS_RETENTION_MS))),
       },
     ],
     open: async () => {

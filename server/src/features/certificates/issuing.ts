@@ -71,7 +71,7 @@ function readKey(spki: Uint8Array<ArrayBuffer>) {
   }
 }
 
-/** Signs a client certificate. The requested lifetime is kept within bounds, and within the authority's own. */
+/** Signs a client certificate. The requested lifetime is limited to bounds, and within the authority's own. */
 export async function issue(
   authority: Authority,
   name: ClientName,

@@ -26,7 +26,7 @@ const VERDICT_BYTES = 512;
 export const CRL_LIFE_MS = 2 * DAY_MS;
 /** A list is renewed after a quarter of its lifetime, so that anyone who fetches it gets one that lasts. */
 const CRL_RENEWED_AFTER_MS = CRL_LIFE_MS / 4;
-/** Expired certificates are kept this long, so that anyone who investigates a failure can tell them from unknown ones. */
+/** Expired certificates are stored this long, so that anyone who investigates a failure can tell them from unknown ones. */
 const DELETED_AFTER_MS = 30 * DAY_MS;
 /** Far more than expire within an hour where there are few connections. */
 const FORGOTTEN_AT_ONCE = 100;

@@ -12,7 +12,7 @@ import * as clusters from './service.ts';
 import { deleteOldApplies } from './state-store.ts';
 import { CLUSTER_POLICIES, CLUSTERS } from './store.ts';
 
-const APPLIES_KEPT_MS = 90 * DAY_MS;
+const APPLIES_RETENTION_MS = 90 * DAY_MS;
 
 export const clustersFeature = feature({
   name: 'clusters',
@@ -52,7 +52,7 @@ export const clustersFeature = feature({
           // The apply log is a record of the last 90 days, and it is normal that a large share of it is older.
           removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
           run: async (signal, cutoff) => {
-            const before = earlier(cutoff, APPLIES_KEPT_MS);
+            const before = earlier(cutoff, APPLIES_RETENTION_MS);
             while (!signal.aborted && (await parts.database.transaction((tx) => deleteOldApplies(tx, before))) > 0);
           },
         },

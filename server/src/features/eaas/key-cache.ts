@@ -16,7 +16,7 @@ const ROW_BYTES = 1024;
 export const USES_MAX = 2 ** 30;
 
 /** A key as it was in one epoch of the tenant. */
-interface Kept {
+interface CachedKey {
   epoch: number;
   row: KeyRow;
   newest: KeyObject;
@@ -37,7 +37,7 @@ interface Uses {
  */
 export class KeyCache {
   readonly #kernel: Pick<Kernel, 'audit' | 'database' | 'keyring'>;
-  readonly #kept = new BoundedCache<string, Kept>({
+  readonly #cache = new BoundedCache<string, CachedKey>({
     bytesMax: BYTES_MAX,
     bytesOf: ({ row }) => SECRET_KEY_BYTES + ROW_BYTES + 2 * row.description.length,
   });
@@ -55,7 +55,7 @@ export class KeyCache {
         return { key: newest, version: row.latest_version };
       }
       // The key was rotated, by us or by somebody else: the cached version is no longer the newest, whatever epoch this request began in.
-      this.#kept.delete(slotOf(ctx, name));
+      this.#cache.delete(slotOf(ctx, name));
     }
   }
 
@@ -76,18 +76,18 @@ export class KeyCache {
     await this.#current(ctx, name);
   }
 
-  async #current(ctx: Context, name: string): Promise<Kept> {
+  async #current(ctx: Context, name: string): Promise<CachedKey> {
     const slot = slotOf(ctx, name);
-    const kept = this.#kept.get(slot);
-    if (kept !== undefined && kept.epoch === ctx.caller.epoch) return kept;
+    const cached = this.#cache.get(slot);
+    if (cached !== undefined && cached.epoch === ctx.caller.epoch) return cached;
     const row = await findKey(ctx.database.read, ctx.tenantId, name);
     if (row === undefined) throw notFound('encryption key');
     const newest = await this.#kernel.keyring.keyAt(row.tenant_id, purposeOf(row.key_id), row.latest_version);
     const version = `${row.key_id} ${row.latest_version}`;
-    const known = this.#kept.get(slot)?.uses;
+    const known = this.#cache.get(slot)?.uses;
     const uses = known?.version === version ? known : { version, left: 0, block: USES_BLOCK_MIN };
     const fresh = { epoch: ctx.caller.epoch, row, newest, uses };
-    this.#kept.set(slot, fresh);
+    this.#cache.set(slot, fresh);
     return fresh;
   }
 
@@ -95,8 +95,8 @@ export class KeyCache {
    * Reserves a block of uses if the version is still the newest. Once its limit is reached, a new version is created instead, in one transaction with
    * the audit entry for it.
    */
-  async #reserve(ctx: Context, kept: KeyRow, uses: Uses, count: number): Promise<boolean> {
-    const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = kept;
+  async #reserve(ctx: Context, cached: KeyRow, uses: Uses, count: number): Promise<boolean> {
+    const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = cached;
     const { keyring, database, audit } = this.#kernel;
     const nextVersion = await keyring.versionMaker(tenantId, purposeOf(keyId));
     const headKey = await audit.headKey(tenantId);

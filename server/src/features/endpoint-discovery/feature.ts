@@ -14,9 +14,9 @@ import { deleteFormerUsers, insertFormerUser } from './drift-store.ts';
 import { report } from './ingest.ts';
 import { deleteGone, deleteHostsOf } from './store.ts';
 
-const GONE_KEPT_MS = 90 * DAY_MS;
+const GONE_RETENTION_MS = 90 * DAY_MS;
 /** Long enough to find the keys of somebody who left; nobody's address is stored for ever. */
-const FORMER_KEPT_MS = 730 * DAY_MS;
+const FORMER_RETENTION_MS = 730 * DAY_MS;
 
 export const endpointDiscoveryFeature = feature({
   name: 'endpoint-discovery',
@@ -54,7 +54,7 @@ export const endpointDiscoveryFeature = feature({
         // Accounts come and go with hosts, so it is normal that many of them have been gone for long.
         removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
         run: async (signal, cutoff) => {
-          const before = earlier(cutoff, GONE_KEPT_MS);
+          const before = earlier(cutoff, GONE_RETENTION_MS);
           while (!signal.aborted && (await parts.database.transaction((tx) => deleteGone(tx, before))) > 0);
         },
       },
@@ -64,7 +64,7 @@ export const endpointDiscoveryFeature = feature({
         // All of them may have left at once, when a company closed a department.
         removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
         run: async (signal, cutoff) => {
-          const before = earlier(cutoff, FORMER_KEPT_MS);
+          const before = earlier(cutoff, FORMER_RETENTION_MS);
           while (!signal.aborted && (await parts.database.transaction((tx) => deleteFormerUsers(tx, before))) > 0);
         },
       },

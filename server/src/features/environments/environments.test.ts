@@ -31,7 +31,7 @@ type Json = Answer['body'];
 
 const ROUNDS = 25;
 /** Longer than any plan keeps what is deleted. */
-const KEPT_MS = 366 * DAY_MS;
+const RETENTION_MS = 366 * DAY_MS;
 
 onBothDatabases('environments', (database) => {
   let service: Service;
@@ -987,7 +987,7 @@ onBothDatabases('environments', (database) => {
       await ok(send('DELETE', `/v1/vaults/${gone}`));
       await runPurges(service);
       assert.deepEqual(await Promise.all(bound.map(bindingsIn)), [1, 1, 1, 1, 1], 'not before it is destroyed');
-      service.clock.advance(KEPT_MS);
+      service.clock.advance(RETENTION_MS);
       await runPurges(service);
       assert.deepEqual(await Promise.all(bound.map(bindingsIn)), [0, 1, 0, 0, 0]);
     });

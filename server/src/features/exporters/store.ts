@@ -211,13 +211,13 @@ export async function recordLosses(tx: Tx, losses: readonly LossRow[]): Promise<
       )
       .execute();
   }
-  const kept = await newestLosses(tx, { tenant_id, exporter_id }, LOSSES_MAX);
-  if (kept.length < LOSSES_MAX) return;
+  const newest = await newestLosses(tx, { tenant_id, exporter_id }, LOSSES_MAX);
+  if (newest.length < LOSSES_MAX) return;
   await tx
     .deleteFrom('exporter_losses')
     .where('tenant_id', '=', tenant_id)
     .where('exporter_id', '=', exporter_id)
-    .where('from_seq', '<', Number(kept.at(-1)?.from_seq))
+    .where('from_seq', '<', Number(newest.at(-1)?.from_seq))
     .execute();
 }
 

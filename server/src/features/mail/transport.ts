@@ -93,7 +93,7 @@ class SmtpTransport implements MailTransport {
   }
 }
 
-/** The server's own text may repeat the address, so only its code is kept. */
+/** The server's own text may repeat the address, so only its code is stored. */
 function fail(error: Error & { code?: string; responseCode?: number; command?: string }): never {
   const { code = 'unknown', responseCode, command } = error;
   const isRecipientRefused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500;

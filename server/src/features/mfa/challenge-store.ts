@@ -5,7 +5,7 @@ export interface MfaChallengeTables {
   answered_challenges: AnsweredChallengeRow;
 }
 
-/** A challenge that was answered. The row is kept until the challenge would have ended anyway. */
+/** A challenge that was answered. The row is stored until the challenge would have ended anyway. */
 export interface AnsweredChallengeRow {
   tenant_id: string;
   challenge_hash: Uint8Array;

@@ -54,18 +54,18 @@ export function trustTimes({ totp, passkeys }: Factors): number[] {
 }
 
 /** A factor that was shown and that the person still has. */
-export interface KeptFactor {
+export interface CurrentFactor {
   /** The time from which it opens fortress secrets. It is that factor's own: one that was added today is not trusted because an older one is. */
   trustedFrom: number | null;
 }
 
 /** The factor that was shown; null if it was removed since, because then it no longer proves anything. `at` is when it was shown. */
-export async function keptFactor(
+export async function currentFactor(
   db: Reader,
   { tenantId, userId }: { tenantId: string; userId: string },
   { factor, factor_trusted_from }: ShownFactor,
   at: number,
-): Promise<KeptFactor | null> {
+): Promise<CurrentFactor | null> {
   if (factor === RECOVERY_FACTOR) {
     return (await hasFactor(db, tenantId, userId)) ? { trustedFrom: factor_trusted_from } : null;
   }

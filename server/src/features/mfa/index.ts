@@ -1,11 +1,11 @@
 export { otpText } from './contract.ts';
 export {
+  type CurrentFactor,
+  currentFactor,
   deleteFactorsOf as deleteSecondFactor,
   factorsOf,
   hasAny,
   hasFactor,
-  type KeptFactor,
-  keptFactor,
   RECOVERY_FACTOR,
   type ShownFactor,
   TOTP_FACTOR,

@@ -24,7 +24,7 @@ export function html(literals: TemplateStringsArray, ...parts: readonly HtmlPart
 /** A line of text in which `backticks` mark code, as in the declarations. */
 export function inline(text: string): Html {
   const pieces = text.split('`');
-  // An unpaired backtick at the end is kept as text.
+  // An unpaired backtick at the end stays as text.
   const last = pieces.length % 2 === 0 ? `\`${pieces.pop() ?? ''}` : '';
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}${last}`;
 }

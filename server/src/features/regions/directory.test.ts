@@ -11,7 +11,7 @@ import { ForgedRowError } from '../../kernel/storage/row-keys.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import type { RegionConfig } from '../../settings/config.ts';
 import { RefusedBatch, type SyncProblem } from './acceptance.ts';
-import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
+import { EXPIRED_RETENTION_MS } from './crdt/merge.ts';
 import { type Operation, tagOf, valueText } from './crdt/operation.ts';
 import { Directory } from './directory.ts';
 import { deleteExpiredCells, findCells, findPrimary } from './directory-store.ts';
@@ -249,8 +249,8 @@ onBothDatabases('the directory', (database) => {
       key: 'token_1',
       value: valueText('revoked_token', { tenant_id: 'tenant_1', expires_at: verifies_until }),
     });
-    service.clock.advance(EXPIRED_KEPT_MS + 2 * MINUTE_MS);
-    const cutoff = (clock.now() - EXPIRED_KEPT_MS) as Cutoff;
+    service.clock.advance(EXPIRED_RETENTION_MS + 2 * MINUTE_MS);
+    const cutoff = (clock.now() - EXPIRED_RETENTION_MS) as Cutoff;
     assert.ok((await rows.transaction((tx) => deleteExpiredCells(tx, cutoff, 10))) > 0);
     assert.deepEqual(await cells(), []);
     await pull([expired], expired.seq);

@@ -4,7 +4,7 @@ import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
 import { assignNewTenant } from '../tenants/index.ts';
 import * as contract from './contract.ts';
-import { EXPIRED_KEPT_MS } from './crdt/merge.ts';
+import { EXPIRED_RETENTION_MS } from './crdt/merge.ts';
 import { deleteExpiredCells, REGION_CELLS, REGION_PROMOTIONS } from './directory-store.ts';
 import { REGION_CLOCKS, REGION_VECTORS } from './numbers-store.ts';
 import { type OpenRegions, openRegions, regionMetrics } from './open-regions.ts';
@@ -50,7 +50,7 @@ export const regionsFeature = feature({
           run: async (signal, cutoff) => {
             const remove = () =>
               parts.database.transaction((tx) =>
-                deleteExpiredCells(tx, earlier(cutoff, EXPIRED_KEPT_MS), EXPIRED_AT_ONCE),
+                deleteExpiredCells(tx, earlier(cutoff, EXPIRED_RETENTION_MS), EXPIRED_AT_ONCE),
               );
             while (!signal.aborted && (await remove()) === EXPIRED_AT_ONCE);
           },

@@ -30,21 +30,21 @@ async function withinRoom(
 ): Promise<HourlyCountRow[]> {
   const resources = [...new Set(rows.map(({ resource }) => resource))];
   const stored = new Set((await keysInHour(tx, tenantId, hour, resources)).map(keyText));
-  const kept: HourlyCountRow[] = [];
+  const within: HourlyCountRow[] = [];
   const rest = { ...NOBODY, tenant_id: tenantId, hour_start: hour, reads: 0, denied: 0 };
   let left = room;
   for (const row of rows) {
     if (keyText(row) === keyText(rest)) {
       rest.reads += row.reads;
       rest.denied += row.denied;
-    } else if (stored.has(keyText(row)) || left-- > 0) kept.push(row);
+    } else if (stored.has(keyText(row)) || left-- > 0) within.push(row);
     else {
       // The uses of a connection are counted beside the reads that they consist of, so they are not added to reads.
       rest.reads += row.resource.startsWith('vault/') ? row.reads : 0;
       rest.denied += row.denied;
     }
   }
-  return [...kept, rest];
+  return [...within, rest];
 }
 
 const NOBODY = { resource: UNNAMED, actor_kind: '', actor_id: '', country: '' };

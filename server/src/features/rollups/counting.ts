@@ -16,7 +16,7 @@ import type { RollupKernel } from './links.ts';
 import * as store from './store.ts';
 
 /** Detectors look back 30 days; five more remain for those that scan late. */
-export const KEPT_DAYS = 35;
+export const RETENTION_DAYS = 35;
 
 type Position = Pick<store.ProgressRow, 'cursor_seq' | 'first_entry_at'>;
 
@@ -61,7 +61,7 @@ export class Counting {
     const own = database.forTenant(tenantId, 'bulk');
     const newest = await segmentHolding(own.read, tenantId, Number((await findHead(own.read, tenantId))?.seq ?? 0));
     const now = Math.min(clock.now(), newest === undefined ? Number.POSITIVE_INFINITY : timeOfId(newest.id));
-    const oldest = idAtTime('audit', now - KEPT_DAYS * DAY_MS);
+    const oldest = idAtTime('audit', now - RETENTION_DAYS * DAY_MS);
     const row = {
       tenant_id: tenantId,
       cursor_seq: await seqBefore(own.read, tenantId, oldest),

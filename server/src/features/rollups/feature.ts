@@ -5,7 +5,7 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import { countedSeq } from '../audit/index.ts';
 import { lastSeenOf, userRemoved } from '../users/index.ts';
 import * as activity from './activity-store.ts';
-import { Counting, KEPT_DAYS } from './counting.ts';
+import { Counting, RETENTION_DAYS } from './counting.ts';
 import { Countries } from './countries.ts';
 import * as counts from './counts.ts';
 import { sharedCounting } from './links.ts';
@@ -37,7 +37,7 @@ export const rollupsFeature = feature({
           // Counts are of use for 35 days only, and after a longer pause of the service all of them are older.
           removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
           run: async (signal, cutoff) => {
-            const before = earlier(cutoff, KEPT_DAYS * DAY_MS);
+            const before = earlier(cutoff, RETENTION_DAYS * DAY_MS);
             const { database } = parts;
             for (let after = ''; !signal.aborted; ) {
               const tenants = await store.tenantsWithCounts(database.read, after, TENANTS_AT_ONCE);

@@ -6,7 +6,7 @@ import * as contract from './contract.ts';
 import { saasNeeds } from './links.ts';
 import { listPlans, PlanSettings, putPlan } from './plans.ts';
 import { PLAN_LIMITS_TABLE } from './plans-store.ts';
-import { resend, SIGNUP_KEPT_MS, signUp, verify } from './signup.ts';
+import { resend, SIGNUP_RETENTION_MS, signUp, verify } from './signup.ts';
 import { deleteSignupsBefore } from './signup-store.ts';
 import { readTier } from './tier.ts';
 
@@ -40,7 +40,7 @@ export const saasFeature = feature({
           // A sign-up is of no use once its token has expired, and most that are a week old were never verified.
           removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
           run: (_, cutoff) =>
-            parts.database.transaction((tx) => deleteSignupsBefore(tx, earlier(cutoff, SIGNUP_KEPT_MS))),
+            parts.database.transaction((tx) => deleteSignupsBefore(tx, earlier(cutoff, SIGNUP_RETENTION_MS))),
         },
       ],
       open: () => settings.reload(),

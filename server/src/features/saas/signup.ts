@@ -25,8 +25,8 @@ import * as store from './signup-store.ts';
 const PURPOSE = 'signup';
 export const VERIFICATION_TOKEN = new CredentialText('cv_verify_');
 export const VERIFICATION_TTL_MS = 24 * HOUR_MS;
-/** How long a sign-up that nobody verifies is kept. */
-export const SIGNUP_KEPT_MS = 7 * DAY_MS;
+/** How long a sign-up that nobody verifies is stored. */
+export const SIGNUP_RETENTION_MS = 7 * DAY_MS;
 /** Sign-ups share the slots in which passwords are hashed, so that they never delay logins much. */
 const QUEUE_KEY = 'sign-up';
 

@@ -142,8 +142,8 @@ function onlyTakesAway(before: store.ProviderRow, after: store.ProviderRow, fiel
 }
 
 function isPartOf(after: string, before: string): boolean {
-  const kept = new Map(Object.entries(JSON.parse(before) as Record<string, string>));
-  return Object.entries(JSON.parse(after) as Record<string, string>).every(([group, to]) => kept.get(group) === to);
+  const current = new Map(Object.entries(JSON.parse(before) as Record<string, string>));
+  return Object.entries(JSON.parse(after) as Record<string, string>).every(([group, to]) => current.get(group) === to);
 }
 
 export async function remove(

@@ -26,7 +26,7 @@ const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const LOGOUT_TYPES = ['logout+jwt', 'jwt'];
 const TOKEN_AGE_MAX_MS = 10 * MINUTE_MS;
 /** Longer than a token is accepted, and longer than a sign-in takes that began before it. */
-const LOGOUT_KEPT_MS = 30 * MINUTE_MS;
+const LOGOUT_RETENTION_MS = 30 * MINUTE_MS;
 const KEYS_TTL_MS = 5 * MINUTE_MS;
 
 /** Where a sign-in that was verified now began. A session id of an unusual form is not stored. */
@@ -102,7 +102,12 @@ async function verifiedLogout(ctx: Context, provider: ProviderRow, text: string)
   const source = { owner: tenant_id, issuer, jwksUrl: null, ttlMs: KEYS_TTL_MS };
   try {
     const claims = await verifiedByKeySet(text, ANY_ALGORITHM, expected, { source, keySets: ctx.kernel.keySets });
-    return { tenant_id, received_at: ctx.now, expires_at: ctx.now + LOGOUT_KEPT_MS, ...logoutIn(provider, claims) };
+    return {
+      tenant_id,
+      received_at: ctx.now,
+      expires_at: ctx.now + LOGOUT_RETENTION_MS,
+      ...logoutIn(provider, claims),
+    };
   } catch (error) {
     throw error instanceof ExternalIdentityRefusal ? refused(error.message) : error;
   }

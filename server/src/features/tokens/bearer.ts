@@ -20,7 +20,7 @@ import { findTenant, type TenantRow } from '../../kernel/integrity/tenant-rows.t
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { hasFactor, keptFactor } from '../mfa/index.ts';
+import { currentFactor, hasFactor } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
@@ -171,15 +171,17 @@ async function provenBy(
   { tenant_id, user_id }: UserRow,
   token: TokenRow,
 ): Promise<Proven> {
-  const kept =
-    token.mfa_at === null ? null : await keptFactor(db, { tenantId: tenant_id, userId: user_id }, token, token.mfa_at);
+  const factor =
+    token.mfa_at === null
+      ? null
+      : await currentFactor(db, { tenantId: tenant_id, userId: user_id }, token, token.mfa_at);
   const proven = {
-    signedInAt: signedInAt(token, kept !== null),
-    mfaAt: kept === null ? null : token.mfa_at,
-    factorTrustedFrom: kept?.trustedFrom ?? null,
+    signedInAt: signedInAt(token, factor !== null),
+    mfaAt: factor === null ? null : token.mfa_at,
+    factorTrustedFrom: factor?.trustedFrom ?? null,
   };
   if (require_mfa !== 1) return { ...proven, mustEnrol: false };
-  const isBehind = token.kind === 'session' ? kept !== null : await hasFactor(db, tenant_id, user_id);
+  const isBehind = token.kind === 'session' ? factor !== null : await hasFactor(db, tenant_id, user_id);
   return { ...proven, mustEnrol: !isBehind };
 }
 
@@ -187,8 +189,8 @@ async function provenBy(
  * A session that a device code opened is no fresh sign-in. If another session confirmed it, anyone who stole that one could make a fresh one with it; and
  * anyone who talked a person into signing in at their provider with a code would have one of theirs. Nor is a sign-in with a passkey that was removed.
  */
-function signedInAt({ kind, method, created_at }: TokenRow, isFactorKept: boolean): number | null {
-  const isSignIn = method === 'passkey' ? isFactorKept : method !== 'device';
+function signedInAt({ kind, method, created_at }: TokenRow, isFactorCurrent: boolean): number | null {
+  const isSignIn = method === 'passkey' ? isFactorCurrent : method !== 'device';
   return kind === 'session' && isSignIn ? created_at : null;
 }
 

@@ -13,7 +13,7 @@ import * as tokens from './service.ts';
 import { countExpiredBefore, countTokens, expiredBefore, nextExpiry, TOKENS } from './store.ts';
 
 /** How long the row of an expired token is retained, so that its owner can see why something stopped working. */
-const EXPIRED_KEPT_MS = 30 * DAY_MS;
+const EXPIRED_RETENTION_MS = 30 * DAY_MS;
 /** Far more than expire in an hour in a small installation. */
 const FORGOTTEN_AT_ONCE = 100;
 
@@ -50,14 +50,14 @@ export const tokensFeature = feature({
             share: async (cutoff) => [
               {
                 of: 'tokens',
-                expired: await countExpiredBefore(database.read, earlier(cutoff, EXPIRED_KEPT_MS)),
+                expired: await countExpiredBefore(database.read, earlier(cutoff, EXPIRED_RETENTION_MS)),
                 floor: FORGOTTEN_AT_ONCE,
                 total: () => countTokens(database.read),
               },
             ],
           },
           run: (signal, cutoff) => {
-            const which = expiredBefore(earlier(cutoff, EXPIRED_KEPT_MS));
+            const which = expiredBefore(earlier(cutoff, EXPIRED_RETENTION_MS));
             const job = 'forget-expired-tokens';
             return removeRecorded(parts, { job, action: 'tokens:purge', table: TOKENS, which }, signal);
           },

@@ -234,7 +234,7 @@ export async function update(
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
     // Anyone who reads secrets must not decide alone that the log omits those reads or purges entries sooner.
-    const isLess = changed.log_reads < row.log_reads || keptDays(changed) < keptDays(row);
+    const isLess = changed.log_reads < row.log_reads || retentionDays(changed) < retentionDays(row);
     if (isLess) await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences: between(row, changed) });
     return toWire(changed, secrets);
   });
@@ -258,7 +258,7 @@ function settingsOf(row: store.VaultRow): Record<string, unknown> {
   };
 }
 
-function keptDays({ audit_retention_days }: store.VaultRow): number {
+function retentionDays({ audit_retention_days }: store.VaultRow): number {
   return audit_retention_days ?? Number.POSITIVE_INFINITY;
 }
 

@@ -7,7 +7,7 @@ import { deliveryWorker } from './delivery.ts';
 import * as webhooks from './service.ts';
 import { deleteEnded, WEBHOOKS } from './store.ts';
 
-const DELIVERIES_KEPT_MS = 30 * DAY_MS;
+const DELIVERIES_RETENTION_MS = 30 * DAY_MS;
 
 export const webhooksFeature = feature({
   name: 'webhooks',
@@ -42,7 +42,7 @@ export const webhooksFeature = feature({
           // Deliveries are a record of the last 30 days, and it is normal that a large share of them is older.
           removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
           run: async (signal, cutoff) => {
-            const before = earlier(cutoff, DELIVERIES_KEPT_MS);
+            const before = earlier(cutoff, DELIVERIES_RETENTION_MS);
             while (!signal.aborted && (await parts.database.transaction((tx) => deleteEnded(tx, before))) > 0);
           },
         },

@@ -236,18 +236,18 @@ async function refuseUncallable(ctx: Context, type: MethodType, config: Record<s
   );
 }
 
-/** A secret that is not sent again is kept only while its destination is unchanged: otherwise anyone who changes the destination would receive it. */
+/** A secret that is not sent again is stored only while its destination is unchanged: otherwise anyone who changes the destination would receive it. */
 async function nextConfig(ctx: Context, row: store.MethodRow, config: Record<string, unknown>): Promise<Config> {
   const next = checkedConfig(row.type, config);
   const before = JSON.parse(row.config) as Record<string, unknown>;
-  const kept = await unseal(ctx.kernel, row);
-  const dropped = Object.keys(kept).filter((name) => !Object.hasOwn(next.secret, name));
+  const stored = await unseal(ctx.kernel, row);
+  const dropped = Object.keys(stored).filter((name) => !Object.hasOwn(next.secret, name));
   if (dropped.length === 0) return next;
   const moved = kindOf(row.type).destinations.find((name) => next.open[name] !== before[name]);
   if (moved !== undefined) {
     throw invalidField(`/body/config/${dropped[0]}`, `must be sent again when ${moved} changes`);
   }
-  return { open: next.open, secret: { ...kept, ...next.secret } };
+  return { open: next.open, secret: { ...stored, ...next.secret } };
 }
 
 async function unlessTaken(write: Promise<void>): Promise<void> {

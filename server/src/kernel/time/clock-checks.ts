@@ -17,7 +17,7 @@ export class ClockChecks {
   readonly #storedMs: number;
   #checks: ClockCheck[] = [];
 
-  /** `keptMs` is the longest wait that callers use. */
+  /** `retentionMs` is the longest wait that callers use. */
   constructor(storedMs: number) {
     this.#storedMs = storedMs;
   }

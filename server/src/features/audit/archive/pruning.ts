@@ -22,7 +22,7 @@ const TENANTS_AT_ONCE = 100;
 const RANGES_AT_ONCE = 64;
 const CHECKPOINTS_PAGE = 64;
 /** Longer than any node takes to write an object. */
-const UNFINISHED_KEPT_MS = DAY_MS;
+const UNFINISHED_RETENTION_MS = DAY_MS;
 
 export interface PruningParts extends ArchivingParts {
   /** How long entries stay in the database, in days. */
@@ -68,7 +68,7 @@ export function pruneAuditJob(parts: PruningParts): RemovingJob {
 /** Nothing depends on it: it is tried again with the next run. */
 async function removeUnfinished({ target, kernel }: PruningParts, cutoff: Cutoff): Promise<void> {
   try {
-    await target.removeUnfinished(earlier(cutoff, UNFINISHED_KEPT_MS));
+    await target.removeUnfinished(earlier(cutoff, UNFINISHED_RETENTION_MS));
   } catch (error) {
     kernel.log.warn(factsOf(error), 'unfinished files in the archive could not be deleted');
   }
@@ -93,7 +93,7 @@ export async function pruneRange(parts: ArchivingParts, row: ArchiveRow): Promis
   const { kernel } = parts;
   const { tenant_id: tenantId, first_seq, last_seq, archive_no, object } = row;
   const database = kernel.database.forTenant(tenantId, 'bulk');
-  const kept = await keptOf(parts, row);
+  const entries = await loadPrunedEntries(parts, row);
   const headKey = await kernel.audit.headKey(tenantId);
   const entry = systemEntry({
     tenantId,
@@ -105,7 +105,7 @@ export async function pruneRange(parts: ArchivingParts, row: ArchiveRow): Promis
     now: kernel.clock.now(),
   });
   await database.transaction(async (tx) => {
-    const change = { pruned_at: kernel.clock.now(), kept: packPruned(kept), restored_until: null };
+    const change = { pruned_at: kernel.clock.now(), kept: packPruned(entries), restored_until: null };
     if ((await archives.changeArchive(tx, row, change)) === null) return;
     const deleted = await archives.deleteRange(tx, row);
     if (deleted !== row.entries)
@@ -118,7 +118,7 @@ export async function pruneRange(parts: ArchivingParts, row: ArchiveRow): Promis
  * What stays of a range, taken from the object in the archive, which is verified on the way: the entries that record rows, purges or tampering, and
  * the hash at each checkpoint.
  */
-async function keptOf(parts: ArchivingParts, row: ArchiveRow): Promise<PrunedEntry[]> {
+async function loadPrunedEntries(parts: ArchivingParts, row: ArchiveRow): Promise<PrunedEntry[]> {
   const { tenant_id, first_seq, last_seq } = row;
   const hashes = { previous_hash: hexOf(row.previous_hash), last_hash: hexOf(row.last_hash) };
   const { entries } = await verifiedObject(parts, { tenant_id, first_seq, last_seq, ...hashes }, row.object);

@@ -16,7 +16,7 @@ const KEY_END = /-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY/;
  */
 export class RedactedStream {
   readonly #redaction: Redaction;
-  /** Released text that is kept as context, then text that is not released yet. */
+  /** Released text that stays as context, then text that is not released yet. */
   #text = '';
   #released = 0;
   /** How long the text must be before it is worth scanning again. */
@@ -55,9 +55,9 @@ export class RedactedStream {
       .filter(({ start, end }) => start < cut && end > from)
       .map((one) => ({ ...one, start: Math.max(one.start, from) - from, end: one.end - from }));
     const masked = this.#redaction.replace(this.#text.slice(from, cut), shown);
-    const kept = Math.max(0, cut - CONTEXT);
-    this.#text = this.#text.slice(kept);
-    this.#released = cut - kept;
+    const contextStart = Math.max(0, cut - CONTEXT);
+    this.#text = this.#text.slice(contextStart);
+    this.#released = cut - contextStart;
     this.#waitForMore();
     return masked;
   }

@@ -55,8 +55,8 @@ export function epochOf(operation: UnsignedOperation): number {
   return parsedValue(operation as UnsignedOperation & { kind: 'primary' }).epoch;
 }
 
-/** What has expired is kept a little longer, because the clocks of regions differ. */
-export const EXPIRED_KEPT_MS = DAY_MS;
+/** What has expired is stored a little longer, because the clocks of regions differ. */
+export const EXPIRED_RETENTION_MS = DAY_MS;
 
 /** When a cell means nothing any more; null if it always does. */
 export function expiryOfCell(operation: UnsignedOperation): number | null {
@@ -69,7 +69,7 @@ export function expiryOfCell(operation: UnsignedOperation): number | null {
 /** Whether this region has deleted a cell, or would at once. Regions that still have it must not bring it back. */
 export function isForgotten(operation: UnsignedOperation, now: number): boolean {
   const expiry = expiryOfCell(operation);
-  return expiry !== null && expiry + EXPIRED_KEPT_MS <= now;
+  return expiry !== null && expiry + EXPIRED_RETENTION_MS <= now;
 }
 
 function expiryOf(operation: UnsignedOperation): number {

@@ -34,7 +34,7 @@ import { refuseBadValue } from '../value/value-rules.ts';
 import { findDeleted, lockDeleted } from './deleted-store.ts';
 import { environmentIn } from './environment-rules.ts';
 import { resealAsFortress } from './resealing.ts';
-import { keptMs } from './retention.ts';
+import { retentionMs } from './retention.ts';
 
 const TYPE_DEFAULT = 'generic';
 
@@ -177,7 +177,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
     requireVersion(ctx, row, undefined);
     await markDeleted(tx, vault, row, ctx.now);
     ctx.record.describe({ secret: row.secret_id, version: row.version });
-    const purge_at = timestamp(ctx.now + keptMs(ctx.principal.plan));
+    const purge_at = timestamp(ctx.now + retentionMs(ctx.principal.plan));
     return { ...DELETED, id: row.secret_id, path, deleted_at: timestamp(ctx.now), purge_at };
   });
 }

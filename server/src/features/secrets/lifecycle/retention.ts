@@ -15,14 +15,14 @@ import { secretResource } from '../location.ts';
 import * as store from './retention-store.ts';
 
 /** How long deleted secrets and replaced versions are retained. */
-const KEPT_DAYS: Record<Plan, number> = { starter: 30, professional: 90, enterprise: 365 };
+const RETENTION_DAYS: Record<Plan, number> = { starter: 30, professional: 90, enterprise: 365 };
 const AT_ONCE = 200;
 const SCANNED_AT_ONCE = 1000;
 /** One run may remove this many secrets, or versions, whatever share of the total they are. */
 const PURGE_FLOOR = 1000;
 
-export function keptMs(plan: Plan): number {
-  return KEPT_DAYS[plan] * DAY_MS;
+export function retentionMs(plan: Plan): number {
+  return RETENTION_DAYS[plan] * DAY_MS;
 }
 
 /** A subscription that ends must not destroy what it retained, so a tenant that ever had one keeps everything longest. */
@@ -71,7 +71,7 @@ export function purgeSecretsJob(kernel: SecretKernel, removed: Announcer<typeof 
       for (const { tenant_id, ...tenant } of await kernel.regionGate.servedHere(
         await everyTenant(kernel.database.read),
       )) {
-        const before = earlier(cutoff, keptMs(retainingPlan(tenant)));
+        const before = earlier(cutoff, retentionMs(retainingPlan(tenant)));
         const purge = { tenantId: tenant_id, before, signal };
         await purgeDeleted(kernel, removed, purge);
         await purgeVersions(kernel, purge);
@@ -85,7 +85,7 @@ async function sharesOf(kernel: Pick<Kernel, 'database' | 'regionGate'>, cutoff:
   let secrets = 0;
   let versions = 0;
   for (const { tenant_id, ...tenant } of await kernel.regionGate.servedHere(await everyTenant(read))) {
-    const before = earlier(cutoff, keptMs(retainingPlan(tenant)));
+    const before = earlier(cutoff, retentionMs(retainingPlan(tenant)));
     secrets += await store.countDeletedBefore(read, tenant_id, before);
     for await (const old of replacedBefore(kernel, tenant_id, before)) versions += old.newest_then - old.oldest;
   }

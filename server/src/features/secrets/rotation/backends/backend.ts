@@ -13,7 +13,7 @@ export interface RotationBackend {
    * `isUncertain` is set: then `probe` has to find out.
    */
   apply(current: string, next: string, signal: AbortSignal): Promise<void>;
-  /** Tells which of the two values works now, after a crash between steps. After `unreachable` both values must be kept and probed again later. */
+  /** Tells which of the two values works now, after a crash between steps. After `unreachable` both values must stay stored and be probed again later. */
   probe(current: string, next: string, signal: AbortSignal): Promise<'current' | 'next' | 'neither' | 'unreachable'>;
 }
 
