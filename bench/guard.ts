@@ -70,8 +70,7 @@ async function measured(
   { here, there }: { here: Installation; there: Installation },
   seconds: number,
 ): Promise<Compared> {
-  const [own, other] = await Promise.all([here, there].map((one) => caseOf(name, one)));
-  if (own === undefined || other === undefined) throw new Error('nothing to compare');
+  const [own, other] = await Promise.all([caseOf(name, here), caseOf(name, there)]);
   for (const one of [own, other]) await measureOnce(one, WARM_UP_SECONDS);
   const compared: Compared = { before: [], now: [] };
   for (let round = 0; round < ROUNDS; round++) {

@@ -17,7 +17,7 @@ export interface Table {
   columns: Column[];
   rows: Row[];
   notes: string[];
-  /** What must not be so; the command ends with 1 then. */
+  /** Why the part failed. The command then ends with 1. */
   failures?: string[];
 }
 

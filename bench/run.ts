@@ -23,8 +23,8 @@ ${PARTS.map(({ name, about, minutes }) => `  ${name.padEnd(12)} ${String(minutes
   ${'all'.padEnd(12)} ${String(PARTS.reduce((sum, { minutes, isExtra }) => sum + (isExtra === true ? 0 : minutes), 0)).padStart(4)} min; footprint by itself takes 5 min more, to fill a large installation
 
   --seconds      of each measurement (2)
-  --rounds       through all subjects of a part; medians are shown (3)
-  --connections  at once (1,32,256)
+  --rounds       through all subjects of a part; medians are shown (3); guard always has nine
+  --connections  at once (1,32,256); guard always has 32
   --vaults       of ${PER_VAULT} secrets in the large installation (1000)
   --database     only this one; nodes need PostgreSQL anyway
   --beside       also measures the service in another checkout, installed, on data of its own, in reads, writes and guard
@@ -68,7 +68,7 @@ if (values.summary === undefined) process.exit((await measureParts()) ? 0 : 1);
 writeSummary('bench', benchSummary(JSON.parse(readFileSync(values.summary, 'utf8')) as Report));
 process.exit(0);
 
-/** Returns whether nothing was found that must not be so. */
+/** Returns whether all parts passed. */
 async function measureParts(): Promise<boolean> {
   const shown = {
     ...settings,

@@ -31,7 +31,7 @@ export interface Field<R extends Route> {
   /**
    * `list`: several values with commas between them. `pairs`: `key=value`, several times. `json`: a file with JSON, or
    * - for standard input. `secret`: not the value but its source, standard input or a prompt. `input`: the same without being an option.
-   * `local`: only a translation reads it.
+   * `local`: only a translation reads it. `fixed`: no option; `otherwise` is always sent.
    */
   kind?:
     | 'text'
@@ -44,6 +44,7 @@ export interface Field<R extends Route> {
     | 'vault'
     | 'local'
     | 'input'
+    | 'fixed'
     | 'number-or-text';
   isRequired?: boolean;
   /** What an option without an argument stands for. */
@@ -130,7 +131,7 @@ function declared<R extends Route>(parent: Command, spec: Common<R>, run: Run<R>
   const { usage, alias, isDefault, summary, options = [], help } = spec;
   const command = parent.command(usage, { isDefault: isDefault === true }).description(summary);
   if (alias !== undefined) command.alias(alias);
-  for (const field of options) if (field.kind !== 'input') command.addOption(optionOf(field));
+  for (const field of options) if (field.kind !== 'input' && field.kind !== 'fixed') command.addOption(optionOf(field));
   if (help !== undefined) command.addHelpText('after', `\n${help}`);
   nameFields(command, namesOf(command, spec));
   return command.action(async (...args: unknown[]) => {
@@ -201,6 +202,7 @@ async function inputOf<R extends Route>(
 
 async function valueGiven<R extends Route>(field: Field<R>, command: Command, settings: Settings): Promise<unknown> {
   const { kind, otherwise } = field;
+  if (kind === 'fixed') return otherwise;
   const option = optionOf(field);
   const given = command.opts<Record<string, unknown>>()[option.attributeName()];
   if (kind === 'vault') return vaultOf(settings, given as string | undefined);

@@ -96,9 +96,14 @@ function testChart(api: KubeApiServer): void {
 
   async function backupOf(
     values: Values,
-  ): Promise<{ schedule: string; concurrencyPolicy: string; template: Template }> {
+  ): Promise<{ schedule: string; timeZone: string; concurrencyPolicy: string; template: Template }> {
     const { spec } = (await applied(values)).get('CronJob') as {
-      spec: { schedule: string; concurrencyPolicy: string; jobTemplate: { spec: { template: Template } } };
+      spec: {
+        schedule: string;
+        timeZone: string;
+        concurrencyPolicy: string;
+        jobTemplate: { spec: { template: Template } };
+      };
     };
     return { ...spec, template: spec.jobTemplate.spec.template };
   }
@@ -211,8 +216,8 @@ function testChart(api: KubeApiServer): void {
   test('a backup opens the installation as the service does, and gets none of its requests', async () => {
     const keep = { 'backup.schedule': '30 1 * * 1-5', 'backup.keep': 30 };
     for (const values of [{ ...MINIMAL, 'backup.existingClaim': 'backups' }, EVERYTHING]) {
-      const { schedule, concurrencyPolicy, template } = await backupOf({ ...values, ...keep });
-      assert.deepEqual([schedule, concurrencyPolicy], ['30 1 * * 1-5', 'Forbid']);
+      const { schedule, timeZone, concurrencyPolicy, template } = await backupOf({ ...values, ...keep });
+      assert.deepEqual([schedule, timeZone, concurrencyPolicy], ['30 1 * * 1-5', 'Etc/UTC', 'Forbid']);
       const { containers, volumes } = template.spec;
       const { command, image, volumeMounts } = containers[0];
       assert.deepEqual((command as string[]).slice(3), ['server', 'backup', '/var/lib/coffer-backups', '--keep', '30']);

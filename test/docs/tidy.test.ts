@@ -244,13 +244,21 @@ describe('tables', () => {
 
 describe('identifiers', () => {
   const declared = [...KERNEL_ID_PREFIXES, ...FEATURES.flatMap(({ ids }) => ids)];
+  const service = sources.filter((file) => file.startsWith('server/src/') && !isTest(file));
 
   test('no two nouns share a prefix', () => {
     assert.deepEqual(declared.toSorted(), [...new Set(declared)].sort());
   });
 
+  test('prefixes are written out, so that they can be compared', () => {
+    const computed = /\b(?:newId|isId|idPattern|idForm|idAtTime|idOfDigest)\((?!\s*(?:'[a-z]+'|prefix\b))/;
+    assert.deepEqual(
+      service.filter((file) => computed.test(read(file))),
+      [],
+    );
+  });
+
   test('each prefix that is used is declared, and each that is declared is used', () => {
-    const service = sources.filter((file) => file.startsWith('server/src/') && !isTest(file));
     const calls = service.flatMap((file) => [
       ...read(file).matchAll(/\b(?:newId|isId|idPattern|idForm|idAtTime|idOfDigest|id)\(\s*'([a-z]+)'/g),
     ]);

@@ -91,7 +91,7 @@ const LEFT: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     asked: 212,
     taken: 120,
     'looked at': 7,
-    kept: 175,
+    kept: 39,
     'who may not': 9,
     'told of': 5,
     words: 74,

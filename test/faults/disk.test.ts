@@ -15,6 +15,7 @@ import {
   stopService,
 } from '../support/process.ts';
 import { SmallDisk } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
 
 const REFUSED_WITHIN_MS = 60_000;
 
@@ -40,10 +41,6 @@ async function untilNothingIsAnswered(load: Load): Promise<void> {
     last = load.acknowledged.length;
     assert.ok(performance.now() - started < REFUSED_WITHIN_MS, 'the fault does not show');
   }
-}
-
-async function untilAcknowledged(load: Load, requests: number): Promise<void> {
-  while (load.acknowledged.length < requests) await pause(20);
 }
 
 function assertRefusedToStart({ code, stderr }: { code: number | null; stderr: string }, expected: RegExp): void {
@@ -104,7 +101,7 @@ describe('a disk that is full', () => {
     const service = await spawnService({ dataDir });
     const load = new Load();
     load.start(service.url, service.adminToken());
-    await untilAcknowledged(load, 20);
+    await until('fewer than 20 writes are acknowledged', () => load.acknowledged.length >= 20);
     await killService(service);
     await load.stop();
     // As a log that was longer once: what comes after its last commit is written over, which takes no room of the disk.

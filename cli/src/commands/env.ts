@@ -54,7 +54,7 @@ export function register(program: Command): void {
     .option('--vault <name>', 'the vault (COFFER_VAULT, or that of the project)')
     // biome-ignore lint/complexity/useMaxParams: commander passes each argument of the command line by itself
     .action((name: string, variable: string, path: string, options: { vault?: string }, command: Command) =>
-      bind({ name, variable, given: path }, options, command),
+      bind({ environment: name, variable, path }, options, command),
     );
   env
     .command('unbind <environment> <variable>')
@@ -112,7 +112,7 @@ async function create(
 }
 
 async function bind(
-  { name, variable, given }: { name: string; variable: string; given: string },
+  { environment, variable, path: given }: { environment: string; variable: string; path: string },
   options: { vault?: string },
   command: Command,
 ): Promise<void> {
@@ -125,11 +125,11 @@ async function bind(
   if (secret === null) throw new CommandError(`There is no ${path} in ${vault} that you may see.`, EXIT.notFound);
   const bound = await coffer.call(
     'POST /environments/{environment_id}/secrets',
-    { path: { environment_id: name }, body: { secret_id: secret.secret_id, key_name: variable } },
+    { path: { environment_id: environment }, body: { secret_id: secret.secret_id, key_name: variable } },
     { idempotencyKey: crypto.randomUUID() },
   );
   if (wantsJson(command)) return printJson(bound);
-  note(`${variable} of ${name} is ${vault}/${path}.`);
+  note(`${variable} of ${environment} is ${vault}/${path}.`);
 }
 
 async function unbind(name: string, variable: string, command: Command): Promise<void> {

@@ -68,7 +68,7 @@ export function register(program: Command): void {
       summary,
       route: 'PATCH /v1/users/{user_id}',
       arguments: [{ to: 'path/user_id', translate: idOf }],
-      options: [{ flags: '--status <status>', description: 'what it is set to', to: 'body/status', otherwise: status }],
+      options: [{ flags: '--status', description: '', to: 'body/status', kind: 'fixed', otherwise: status }],
       says: (user) => `${user.email} is ${user.status}.`,
     });
   }

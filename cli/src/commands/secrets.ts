@@ -60,7 +60,7 @@ export function register(program: Command): void {
     .option(
       '--length <number>',
       'generate a text of so many characters, for a type that has no generator of its own',
-      numberOf,
+      lengthOf,
     )
     .option('--stdin', 'take the new value from standard input or a prompt instead')
     .action((path, options, command) => rotate(path, options, command));
@@ -89,6 +89,13 @@ export interface VaultOption {
 export function opened(command: Command, { vault }: VaultOption) {
   const settings = settingsOf(command);
   return { settings, coffer: clientOf(settings), vault: vaultOf(settings, vault), isJson: wantsJson(command) };
+}
+
+function lengthOf(text: string): number {
+  const length = Number(text);
+  if (!Number.isSafeInteger(length) || length < 1)
+    throw new CommandError('--length must be a whole number, such as 32.');
+  return length;
 }
 
 export function numberOf(text: string): number {
@@ -183,6 +190,8 @@ async function set(path: string, options: SetOptions, command: Command): Promise
   if (type !== undefined && !TYPES.includes(type)) throw new CommandError(`--type must be one of ${TYPES.join(', ')}.`);
   const metadata = { ...(description !== undefined && { description }), ...(tag !== undefined && { tags: tag }) };
   if (options.generate === true) {
+    if (expect !== undefined || empty === true)
+      throw new CommandError('--generate makes the value of a new secret: omit --expect and --empty.');
     const body = {
       path,
       ...(type !== undefined && { type }),

@@ -1,3 +1,4 @@
+// Extends the type by which queries are typed.
 import './tables.ts';
 import { FeatureBuilder } from '../kernel/feature/builder.ts';
 import type { Feature } from '../kernel/feature/feature.ts';

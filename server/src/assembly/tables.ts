@@ -58,7 +58,7 @@ import type { WorkloadIdentityTables } from '../features/workload-identity/store
 import type { AttemptCountersTables } from '../kernel/limits/attempt-counters.ts';
 import type { OperatorPermissionsTables } from '../kernel/time/operator-permissions.ts';
 
-/** The tables of all features, by which queries are typed. Each feature has the types of its own beside its store. */
+/** All tables that are typed beside their store, of features and of the kernel. Queries are typed by them. */
 declare module '../kernel/storage/tables.ts' {
   interface Tables
     extends AnomaliesModelTables,

@@ -57,6 +57,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
   if (source.isCheckedFirst) await requireWhole(source);
   makeDataFolder(config.dataDir);
   const lock = lockDataFolder(config.dataDir);
+  let isJournalWritten = false;
   try {
     // Another restore may have finished meanwhile.
     refuseUsedFolder(config.dataDir);
@@ -67,6 +68,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
     let journal: JournalCopy;
     try {
       journal = await fill(filling, source);
+      isJournalWritten = true;
       journal.writeTo(join(config.dataDir, JOURNAL_FILE));
       await filling.commit();
     } finally {
@@ -76,6 +78,10 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
     const restored = await source.finish(filled, journal).finally(() => filled.close());
     renameDurably(unfinished, file);
     return restored;
+  } catch (error) {
+    // A start would refuse a journal that belongs to no database here.
+    if (isJournalWritten) rmSync(join(config.dataDir, JOURNAL_FILE), { force: true });
+    throw error;
   } finally {
     removeUnfinished();
     lock.release();

@@ -35,8 +35,7 @@ import type { TimeSources } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { startWarnings } from '../settings/start-warnings.ts';
 import { authenticateRows, tenantsToAuthenticate } from '../upgrade/from-0-4/authenticate-rows.ts';
-import type { Installation } from './installation.ts';
-import { openInstallation } from './installation.ts';
+import { type Installation, openInstallation } from './installation.ts';
 import { openAudit } from './open-audit.ts';
 
 const FORGED =

@@ -22,7 +22,7 @@ export const federationsFeature = feature({
           federations.update(
             ctx,
             parts.certificates,
-            { id: params.connection, federationId: params.federation_id },
+            { connectionId: params.connection, federationId: params.federation_id },
             body,
           ),
         deleteFederation: (ctx, { params }) =>

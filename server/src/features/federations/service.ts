@@ -98,11 +98,11 @@ export async function read(ctx: Context, id: string, federationId: string): Prom
 export async function update(
   ctx: Context,
   certificates: ConnectionCertificates,
-  { id, federationId }: { id: string; federationId: string },
+  { connectionId, federationId }: { connectionId: string; federationId: string },
   body: Body<typeof contract.updateFederation>,
 ): Promise<Federation> {
   ctx.access.requireUnrestricted();
-  const connection = await shareableConnection(ctx, id);
+  const connection = await shareableConnection(ctx, connectionId);
   const known = await existing(ctx, connection, federationId);
   if (body.provider !== undefined && body.provider !== known.provider) {
     throw invalidField('/body/provider', 'never changes: delete the federation and create another');

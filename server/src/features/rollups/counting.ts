@@ -143,7 +143,7 @@ async function entriesAfter(
     if (last === undefined) return null;
     const found: Entries = { entries: [], lastSeq: afterSeq };
     for (const segment of segments) {
-      // Those of an import have a thousand entries each.
+      // A segment of an import has a thousand entries, and parsing many of them would take too long a turn.
       await slice.pause();
       for (const [i, entry] of damaged.entriesIn(segment).entries()) {
         const seq = Number(segment.first_seq) + i;

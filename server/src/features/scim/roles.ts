@@ -32,7 +32,8 @@ export async function provisionerOfGroup(
 
 /**
  * Gives the people whose groups changed the role that their groups give now, as the next sign-in would. Call it only for groups that give a
- * role, so that no other change of groups takes away a role that came from elsewhere. An owner stays an owner, and a user whom the provider did not provision, or whom an admin disabled, keeps their role.
+ * role, so that no other change of groups takes away a role that came from elsewhere. Owners keep their role, and so do users whom the provider did
+ * not provision or whom an admin disabled.
  */
 export async function settleRoles(
   ctx: Context,

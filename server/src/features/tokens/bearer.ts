@@ -92,10 +92,11 @@ export class BearerScheme implements CredentialScheme {
     const opaque = this.#ports.opaqueTokenResolver();
     if (credential.startsWith(opaque.prefix)) return opaque.resolve(credential, view);
     const isPat = credential.startsWith(PAT_PREFIX);
-    const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
+    const jwt = isPat ? credential.slice(PAT_PREFIX.length) : credential;
+    const verified = await this.#kernel.signingKeys.verify(jwt);
     const { jti, sub, tid, kind } = verified?.claims ?? {};
     if (typeof jti !== 'string' || typeof sub !== 'string' || typeof tid !== 'string') {
-      await this.#forwardForeign(isPat ? credential.slice(PAT_PREFIX.length) : credential);
+      await this.#forwardForeign(jwt);
       throw invalidToken('not a valid token of this installation');
     }
     if (await this.#kernel.regionGate.isRevoked(jti, tid))
@@ -112,7 +113,7 @@ export class BearerScheme implements CredentialScheme {
       findUser(db, tid, sub),
     ]);
     if (epoch === null || tenant === undefined) {
-      await this.#forwardForeign(isPat ? credential.slice(PAT_PREFIX.length) : credential);
+      await this.#forwardForeign(jwt);
       throw invalidToken('the tenant does not exist');
     }
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))

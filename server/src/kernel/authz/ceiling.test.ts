@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Compile } from 'typebox/compile';
-import { type CeilingInput, compileCeiling, IpAllowlist, Scope, tellsSecretsApart, withinCeiling } from './ceiling.ts';
+import {
+  type CeilingInput,
+  compileCeiling,
+  IpAllowlist,
+  needsDecisionPerSecret,
+  Scope,
+  withinCeiling,
+} from './ceiling.ts';
 import { isInSome } from './path-ranges.ts';
 import { pathScope } from './path-scope.ts';
 import { PolicyError } from './policy.ts';
@@ -105,14 +112,14 @@ describe('whether the place of a secret alone decides what a ceiling allows', ()
   const limitedTo = (...paths: string[]) => ({ ...open, places: pathScope(new Set(['app']), paths, '/paths') });
 
   test('without places or an environment, and where all patterns cover whole ranges', () => {
-    assert.equal(tellsSecretsApart([open], 'app'), false);
-    assert.equal(tellsSecretsApart([limitedTo('*')], 'app'), false);
-    assert.equal(tellsSecretsApart([limitedTo('db/*', 'web/key')], 'app'), false);
+    assert.equal(needsDecisionPerSecret([open], 'app'), false);
+    assert.equal(needsDecisionPerSecret([limitedTo('*')], 'app'), false);
+    assert.equal(needsDecisionPerSecret([limitedTo('db/*', 'web/key')], 'app'), false);
   });
 
   test('not with an environment, or a pattern that matches only a part of its range', () => {
-    assert.equal(tellsSecretsApart([open, { ...open, environment: 'production' }], 'app'), true);
-    assert.equal(tellsSecretsApart([limitedTo('db/*', 'a*/key')], 'app'), true);
+    assert.equal(needsDecisionPerSecret([open, { ...open, environment: 'production' }], 'app'), true);
+    assert.equal(needsDecisionPerSecret([limitedTo('db/*', 'a*/key')], 'app'), true);
   });
 
   test('patterns that cover their ranges match everything there and nothing elsewhere', () => {

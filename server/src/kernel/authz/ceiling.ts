@@ -100,8 +100,8 @@ export function placesInVault(ceilings: readonly Ceiling[], vault: string): Path
   return ranges;
 }
 
-/** Whether some ceiling allows a secret and refuses another in the same place, so that the place alone does not decide. */
-export function tellsSecretsApart(ceilings: readonly Ceiling[], vault: string): boolean {
+/** Whether ranges of paths do not say all that the ceilings allow: one limits the environment, or a pattern covers only a part of its range. */
+export function needsDecisionPerSecret(ceilings: readonly Ceiling[], vault: string): boolean {
   return ceilings.some(
     ({ places, environment }) => environment !== null || (places !== null && !places.rangesIn(vault).covers),
   );

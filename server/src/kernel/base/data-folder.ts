@@ -36,9 +36,8 @@ export function refuseForeignOwner(what: string, path: string): void {
 const ROOM_BYTES_MIN = 256 * 1024;
 
 /**
- * Refuses a disk without room. The files of the database may have room of their own from before, so that a start on a full disk would succeed or not
- * depending on where the last process was interrupted. Only writing tells, because quotas and delayed allocation show in no number; random bytes do
- * not become fewer on a disk that compresses.
+ * Refuses a disk without room. The files of the database may have spare room, so without this check some starts on a full disk would succeed. It
+ * writes, because quotas and delayed allocation show in no number, and random bytes, because a disk may compress.
  */
 export function refuseFullDisk(folder: string): void {
   const file = join(folder, 'room');

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { JsonError, parseJson } from '../wire/json.ts';
 import type { ListPart, ThreadAnswer, ThreadQuestion } from './json-thread.ts';
 
-/** Deserialized in about a millisecond. */
+/** So many members are deserialized in about a millisecond. */
 const PART_MEMBERS = 10_000;
 
 /** The worker side of `JsonThread`. */
@@ -23,7 +23,7 @@ function answerTo({ bytes, membersMax }: ThreadQuestion): ThreadAnswer {
   }
 }
 
-/** Empties the large lists of an object. What was in them is in the parts. */
+/** Moves the elements of an object's large lists into parts, and leaves the lists empty. */
 function extractLists(value: unknown): ListPart[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([list, elements]) =>

@@ -15,7 +15,7 @@ const WORKER_FILE = `./json-thread-worker${extname(import.meta.url)}`;
 /** The thread's responses, in the order of the messages. */
 export type ThreadAnswer = { value: unknown; parts: readonly ListPart[] } | { problem: string };
 
-/** Elements of one of the value's lists, serialized. A message is deserialized in one turn, so it must not have all of a large value. */
+/** Elements of a list at the top of a body, serialized: deserializing all of a large body in one message would take too long a turn. */
 export interface ListPart {
   list: string;
   elements: Uint8Array<ArrayBuffer>;

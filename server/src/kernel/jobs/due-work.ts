@@ -10,7 +10,7 @@ export interface BackgroundWorker {
   readonly name: string;
   start(): void;
   stop(): Promise<void>;
-  /** Looks now for what is due, and resolves once all of it has ended. Tests use it to see that nothing happened. */
+  /** Looks now for what is due, and resolves once all of it has ended. Tests call it before they assert that nothing more happens. */
   tick(): Promise<void>;
 }
 
@@ -94,7 +94,10 @@ export class DueWorker<R extends { tenant_id: string }> implements BackgroundWor
   }
 
   async tick(): Promise<void> {
-    while (await this.#startDue()) await Promise.race(this.#running);
+    while (await this.#startDue()) {
+      // Nothing may run any more: it has ended meanwhile, or another node leased all that was found. A race of nothing never ends.
+      if (this.#running.size > 0) await Promise.race(this.#running);
+    }
     await Promise.all(this.#running);
   }
 

@@ -9,7 +9,7 @@ import {
   vaultsByName,
 } from '../authz/allowed-ranges.ts';
 import { type Authorization, authorize, isAuthorized } from '../authz/authorize.ts';
-import { mayAsk, placesInVault, tellsSecretsApart, withinCeiling } from '../authz/ceiling.ts';
+import { mayAsk, needsDecisionPerSecret, placesInVault, withinCeiling } from '../authz/ceiling.ts';
 import type { AccessContext, Demand } from '../authz/condition.ts';
 import { couldShow } from '../authz/disclosure.ts';
 import { couldEverAllow } from '../authz/evaluate.ts';
@@ -240,7 +240,7 @@ export class Access implements Acceptance {
     return (path) => {
       if (this.#caller.principal !== principal) {
         principal = this.#caller.principal;
-        ranges = tellsSecretsApart(principal.ceilings, vault)
+        ranges = needsDecisionPerSecret(principal.ceilings, vault)
           ? []
           : this.#rangesIn(rangesOfEverySecret, action, vault, {});
       }

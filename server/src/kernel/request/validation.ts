@@ -8,7 +8,7 @@ import { reasonOfPattern } from '../wire/pattern-reasons.ts';
 import { parseSecretPath } from '../wire/secret-path.ts';
 import { coerceQuery, parseQuery, QueryError } from './query.ts';
 
-/** Returns a promise only for a body that takes more than one turn. Its turns are those of the tenant. */
+/** Returns a promise for an endpoint whose body may have many members: their checks yield, in turns of the tenant. */
 export type InputValidator = (call: Call, tenantId: string | null) => Input | Promise<Input>;
 
 const PROBLEMS_MAX = 20;

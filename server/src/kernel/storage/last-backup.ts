@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Database } from './database.ts';
 import { connectTo } from './database-servers.ts';
 
-/** A file in the data folder, because of SQLite only the service, which holds the lock of that folder, writes to the database. */
+/** A file in the data folder: with SQLite only the service writes to the database, and the backup command runs beside it. */
 const LAST_BACKUP_FILE = 'last-backup.json';
 
 /** Where an installation is stored, as its settings name it. */

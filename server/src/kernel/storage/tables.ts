@@ -60,7 +60,7 @@ export interface InstallationTable {
   /** Includes the cost of deriving the root key from a passphrase (crypto/root-key.ts). */
   root_key_salt: Uint8Array;
   created_at: number;
-  /** Of PostgreSQL; see last-backup.ts. */
+  /** When the last backup was made. Null on SQLite, which has a file for it (last-backup.ts). */
   last_backup_at: number | null;
 }
 

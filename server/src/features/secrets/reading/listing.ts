@@ -56,7 +56,7 @@ function isAllowed(
   return actions.every((action) => ctx.access.may(action, resource, attributes));
 }
 
-/** The same for many secrets of a vault: most callers are allowed on a path whatever is stored there, which is found once for all of them. */
+/** The same for many secrets of a vault. Where the path alone decides, as for most callers, no secret is decided on by itself. */
 function isAllowedIn(ctx: Context, vault: string, actions: Actions) {
   const checks = actions.map((action) => ({ action, isByPath: ctx.access.allowedByPath(action, vault) }));
   return (row: Pick<SecretRow, 'path' | 'environment' | 'tags'>) =>

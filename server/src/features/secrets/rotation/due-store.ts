@@ -6,8 +6,8 @@ import type { SecretRow } from '../storage/tables.ts';
 const DUE = ['secret_id', 'vault_id', 'path', 'type', 'environment', 'tags'] as const;
 export type DueRow = Pick<SecretRow, (typeof DUE)[number]> & { at: number; failure: string | null };
 
-/** Times after a row, or after a time, up to and including another time. */
-export interface DuePeriod {
+/** A page of what is due after a row, or after a time, up to and including another time. */
+export interface DuePage {
   after: { at: number; secretId: string };
   until: number;
   limit: number;
@@ -18,7 +18,7 @@ function dueWithin(
   db: Reader,
   tenantId: string,
   column: 'next_rotation_at' | 'expires_at',
-  { after, until, limit }: DuePeriod,
+  { after, until, limit }: DuePage,
 ): Promise<DueRow[]> {
   return db
     .selectFrom('secrets')
