@@ -4473,7 +4473,7 @@ export interface components {
             models: components["schemas"]["AnomalyModelReport"][];
             /** @description When the last scan ended; null before the first one. */
             last_scanned_at: string | null;
-            /** @description When somebody asked for a scan that has not ended yet. */
+            /** @description When a scan was requested that has not ended yet. */
             requested_at: string | null;
         };
         /**
@@ -4754,7 +4754,7 @@ export interface components {
              * @example 30000
              */
             lease_ms: number;
-            /** @description A digest of the whole directory, if it was asked for. */
+            /** @description A digest of the whole directory, if it was requested. */
             digest: string | null;
         };
         /** @description Up to which number the operations of an origin are included. */
@@ -5290,7 +5290,7 @@ export interface components {
         ScanAnomaliesOutput: {
             /** @description When the last scan ended; null before the first one. */
             last_scanned_at: string | null;
-            /** @description When somebody asked for a scan that has not ended yet. */
+            /** @description When a scan was requested that has not ended yet. */
             requested_at: string | null;
         };
         /** @description What this service supports of SCIM (RFC 7643, 5 to 7). */

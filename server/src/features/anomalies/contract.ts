@@ -157,7 +157,7 @@ export const readBaselines = endpoint({
 
 const ScanState = {
   last_scanned_at: nullable(timestampText, 'When the last scan ended; null before the first one.'),
-  requested_at: nullable(timestampText, 'When somebody asked for a scan that has not ended yet.'),
+  requested_at: nullable(timestampText, 'When a scan was requested that has not ended yet.'),
 };
 
 export const readModels = endpoint({

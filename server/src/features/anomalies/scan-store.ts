@@ -12,7 +12,7 @@ export interface ScanRow {
   /** How many scans have ended. */
   scan_no: number;
   last_scanned_at: number | null;
-  /** When somebody asked for a scan, until one that began later has ended. */
+  /** When a scan was requested, until one that began later has ended. */
   requested_at: number | null;
   /** Not before this time, after a scan that failed. */
   retry_at: number;

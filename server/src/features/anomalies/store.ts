@@ -138,7 +138,7 @@ function isWanted(
 }
 
 /**
- * Anomalies by what they are about. The ids come from an index that holds all that is asked for. SQLite would otherwise prefer the primary key, and
+ * Anomalies by what they are about. The ids come from an index that holds all columns of the query. SQLite would otherwise prefer the primary key, and
  * read every anomaly of the tenant for each finding.
  */
 function idsAbout(eb: ExpressionBuilder<Tables, 'anomalies'>, tenantId: string, about: About) {

@@ -107,7 +107,7 @@ async function authorized(
         'INSUFFICIENT_PRIVILEGE',
         'A connection can renew its certificate but not its client secret: ask an administrator to renew the secret.',
         {
-          auditReason: 'a connection asked for a new secret',
+          auditReason: 'a connection requested a new secret',
         },
       );
     }

@@ -61,19 +61,19 @@ async function admitted(tx: Tx, { tenant_id, connection_no }: ConnectionRow, ses
   // Retrying does not bring an evicted session back: it must be idle first.
   if (own !== undefined && own.evicted_at !== null) return false;
   const live = all.filter((one) => one.evicted_at === null);
-  const asked = own ?? { tenant_id, connection_no, session, started_at: now, seen_at: now, evicted_at: null };
-  const inOrder = own === undefined ? [...live, asked] : live;
+  const requested = own ?? { tenant_id, connection_no, session, started_at: now, seen_at: now, evicted_at: null };
+  const inOrder = own === undefined ? [...live, requested] : live;
   // After the limit was lowered there may be more admitted sessions than allowed. The same rule decides which of them stay.
   const surplus = Math.max(inOrder.length - row.session_limit, 0);
   if (row.session_action === 'reject') {
-    if (inOrder.indexOf(asked) >= row.session_limit) return false;
+    if (inOrder.indexOf(requested) >= row.session_limit) return false;
   } else if (surplus > 0) {
     for (const oldest of inOrder.slice(0, surplus)) {
       await sessionStore.saveSession(tx, { ...oldest, seen_at: now, evicted_at: now });
     }
     await raiseEpoch(tx, tenant_id);
-    if (inOrder.indexOf(asked) < surplus) return false;
+    if (inOrder.indexOf(requested) < surplus) return false;
   }
-  await sessionStore.saveSession(tx, { ...asked, seen_at: now });
+  await sessionStore.saveSession(tx, { ...requested, seen_at: now });
   return true;
 }

@@ -90,8 +90,8 @@ async function managersWithCredentials(
   ports: ApprovalPorts,
 ): Promise<Map<string, string[]>> {
   if (approvals.length === 0) return new Map();
-  const asked = approvals.map(({ resource, created_at }) => ({ resource, at: created_at }));
-  const managers = await ports.managersOf(db, tenantId, asked);
+  const requests = approvals.map(({ resource, created_at }) => ({ resource, at: created_at }));
+  const managers = await ports.managersOf(db, tenantId, requests);
   const users = await findActiveUsers(db, tenantId, [...new Set(managers.flat())]);
   const able = new Set(await withCredentials(db, tenantId, users, ports));
   return new Map(

@@ -11,7 +11,7 @@ export interface ApprovalPorts extends Pick<ApprovalParts, 'usersWithSignOn'> {
   /** Tells which resources this person manages and already managed at that time. */
   managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string, at: number) => boolean>;
   /** For each of these resources, everyone who manages it and already managed it at that time. */
-  managersOf(db: Reader, tenantId: string, asked: readonly { resource: string; at: number }[]): Promise<string[][]>;
+  managersOf(db: Reader, tenantId: string, requests: readonly { resource: string; at: number }[]): Promise<string[][]>;
   /** Names of the vaults of a tenant that hold a fortress secret, deleted ones too. */
   fortressVaults(tenantId: string): Promise<readonly string[]>;
   hooks: Partial<Record<ApprovalKind, ApprovalHooks>>;

@@ -65,8 +65,8 @@ export class Approvals {
         looked++;
         before = row.approval_id;
         const current = { row, decisions: [], endedBy: ended.get(row.approval_id), now: ctx.now };
-        const isAsked = query.requester !== 'self' || row.requester_id === ctx.principal.id;
-        const isWanted = isAsked && (query.status === undefined || query.status === statusOf(current));
+        const isRequested = query.requester !== 'self' || row.requester_id === ctx.principal.id;
+        const isWanted = isRequested && (query.status === undefined || query.status === statusOf(current));
         if (isWanted && isVisible(row)) found.push(current);
       }
       if (rows.length < BATCH) return this.#page(ctx, found, null);
@@ -315,7 +315,7 @@ export class Approvals {
     return { ...toDetail(current, canApprove, shown, { ...request, names, differences: [] }), details: {} };
   }
 
-  /** The ids of those that the caller could approve now, by the same rules as `approve`; a second factor is not asked for yet. */
+  /** The ids of those that the caller could approve now, by the same rules as `approve`; a second factor is not required yet. */
   async #approvable(ctx: Context, db: Reader, page: readonly Current[]): Promise<ReadonlySet<string>> {
     const { permission, resource } = approveApproval;
     if (ctx.access.isRestricted || !ctx.access.may(permission, resource)) return new Set();
@@ -400,7 +400,7 @@ const REFUSALS: Record<Refusal, string> = {
   requester: 'You made this request: another person must approve it.',
   not_eligible: 'You cannot decide this: it requires an owner, an admin, or a manager of the vault.',
   manager_needed: 'A manager of the vault must approve this first: an admin approves the next level.',
-  owner_needed: 'An owner asked for this: another owner must be among those who approve it.',
+  owner_needed: 'An owner requested this: another owner must be among those who approve it.',
   decided_before: 'You already approved one level: another person must approve the next one.',
   other_first:
     'A manager of the vault, or another admin, must approve first: only you can approve the level after that.',

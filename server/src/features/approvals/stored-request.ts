@@ -63,8 +63,8 @@ export function storedRequestOf(ctx: Context, { basis = {}, differences = [] }: 
  */
 export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: StoredRequest): Buffer {
   const query = url.split('?', 2)[1] ?? '';
-  const asked = [operation, params, query, body ?? null, if_match ?? null, basis];
-  return key.mac(Buffer.from(JSON.stringify(asked), 'utf8'));
+  const requested = [operation, params, query, body ?? null, if_match ?? null, basis];
+  return key.mac(Buffer.from(JSON.stringify(requested), 'utf8'));
 }
 
 export function sealRequest(key: SealingKey, approvalId: string, stored: StoredRequest): Buffer {

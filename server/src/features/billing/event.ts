@@ -38,7 +38,7 @@ const objectAt = (from: Json, key: string): Json => (isObject(from[key]) ? from[
 const textAt = (from: Json, key: string, form: RegExp): string | null =>
   typeof from[key] === 'string' && form.test(from[key]) ? from[key] : null;
 
-/** An id, or the object that Stripe was asked to put in its place. */
+/** An id, or the object that Stripe puts in its place on request. */
 function idAt(from: Json, key: string): string | null {
   return textAt(from, key, ID) ?? textAt(objectAt(from, key), 'id', ID);
 }

@@ -21,7 +21,7 @@ export function dependsOnTime({ policies }: Subject): boolean {
   );
 }
 
-/** Whether the author may read the secret, asked from where the cluster is and without a second factor. */
+/** Whether the author may read the secret, for a request from where the cluster is, without a second factor. */
 export function mayRead({ call, now }: Context, author: Subject, vault: string, row: DecidedRow): boolean {
   const context = { ip: call.address, mfa: false, time: now, ...attributesOf(row) };
   return isAuthorized(author, { action: 'secrets:read', resource: secretResource(vault, row.path), context });

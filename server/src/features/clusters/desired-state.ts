@@ -253,7 +253,7 @@ async function decrypted(ctx: Context, planned: readonly Planned[]): Promise<Des
   });
 }
 
-/** Asked only once rights have changed. The decisions of the plan are then made again, all of them. */
+/** Runs only once rights have changed. The decisions of the plan are then made again, all of them. */
 function refuseMoved(_: PlannedRow): boolean {
   throw new RightsMoved();
 }

@@ -229,8 +229,8 @@ export class Assistant {
     const masked = await conversation.masked(messages);
     const started = performance.now();
     try {
-      const asked = { messages: masked, tokensMax: REPLY_TOKENS_MAX, isStreamed };
-      const { url, headers, body } = provider.request(asked, await keysOf(config), this.#kernel.clock.now());
+      const prompt = { messages: masked, tokensMax: REPLY_TOKENS_MAX, isStreamed };
+      const { url, headers, body } = provider.request(prompt, await keysOf(config), this.#kernel.clock.now());
       conversation.promptBytes = Buffer.byteLength(body);
       const stream = await this.#kernel.http.open({
         owner: ctx.tenantId,

@@ -82,7 +82,7 @@ function refuseIncomplete(entries: readonly Effective[], given: readonly Effecti
   for (const entry of entries) refuseInZeroKnowledge(entry, 'Composing in a format');
 }
 
-/** The names that the reader has asked for: a name alone, or those that may change how programs are loaded. */
+/** The names that the reader requested: a name alone, or those that may change how programs are loaded. */
 function permittedBy({ permit = [], key_name }: Query<typeof contract.composeEnvironment>): readonly string[] {
   return key_name === undefined ? permit : [...permit, key_name];
 }

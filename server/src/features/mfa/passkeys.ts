@@ -25,7 +25,7 @@ export async function enrolmentOptions(ctx: Context): Promise<Output<typeof cont
   const { tenantId, principal, kernel } = ctx;
   const rp = relyingParty(kernel);
   const factors = await factorsOf(ctx.database.read, tenantId, principal.id);
-  // Checked here too, so that nobody is asked for a fingerprint in vain.
+  // Checked here too, so that nobody is prompted for a fingerprint in vain.
   requireFresh(ctx, hasAny(factors), 'Adding a passkey');
   const challenge = await issueChallenge(kernel, enrolmentOf(ctx));
   return {

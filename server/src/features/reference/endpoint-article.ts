@@ -6,7 +6,7 @@ import { answerExample, curlExample } from './example.ts';
 import { breakable, type Html, html, inline, paragraphs } from './html.ts';
 import { plainSchema } from './openapi.ts';
 import { ERRORS, type Links } from './page-links.ts';
-import { callers, permissionAsked } from './reference-docs.ts';
+import { callers, requiredPermission } from './reference-docs.ts';
 import { type Field, fieldsOf, typeName } from './schema-fields.ts';
 
 /** One endpoint: description and fields on the left, examples on the right. */
@@ -42,7 +42,7 @@ export function searchWords(e: EndpointDeclaration): string {
 function facts(e: EndpointDeclaration): Html {
   const rows: [string, string | null][] = [
     ['Who may call', callers(e)],
-    ['Permission', permissionAsked(e)],
+    ['Permission', requiredPermission(e)],
     ['Plan', e.tier === NONE ? null : `${e.tier} or higher`],
     ['Rate class', e.rate === NONE ? 'not limited' : e.rate],
     ['Audited as', e.audit === NONE ? 'not audited' : `\`${e.audit}\``],

@@ -53,7 +53,7 @@ function limitText(limit: number): string {
 
 /** Describes who may call an endpoint. Names of permissions and resources are in backticks. */
 export function whoMayCall(e: EndpointDeclaration): string {
-  const permission = permissionAsked(e);
+  const permission = requiredPermission(e);
   return permission === null ? callers(e) : `${callers(e)} with ${permission}`;
 }
 
@@ -65,7 +65,7 @@ export function callers(e: EndpointDeclaration): string {
 }
 
 /** The permission with its resource, which is described in words if it is only known once it is loaded. */
-export function permissionAsked(e: EndpointDeclaration): string | null {
+export function requiredPermission(e: EndpointDeclaration): string | null {
   if (e.permission === NONE) return null;
   return `${code(e.permission)} on ${e.resource === 'loaded' ? 'the requested resource' : code(e.resource)}`;
 }

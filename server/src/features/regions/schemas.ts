@@ -95,7 +95,7 @@ export const SyncPageBody = named(
     }),
     lease_ms: leaseMs,
     digest: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
-      description: 'A digest of the whole directory, if it was asked for.',
+      description: 'A digest of the whole directory, if it was requested.',
     }),
   }),
 );

@@ -1,6 +1,6 @@
 import type { Message } from '../mail/index.ts';
 
-/** Mail to somebody who may not have asked for it, so it repeats nothing that the sender of the request chose. */
+/** Mail to somebody who may not have requested it, so it repeats nothing that the sender of the request chose. */
 export function verificationMail(
   to: string,
   { baseUrl, token, hasAccount }: { baseUrl: string; token: string; hasAccount: boolean },

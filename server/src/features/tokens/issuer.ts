@@ -26,7 +26,7 @@ export interface TokenFacts {
   provider?: ProviderSession | null;
   dpopKey?: string | null;
   expiresAt: number;
-  /** Nobody asked for it by a request. */
+  /** No request asks for it. */
   isHandedOut?: boolean;
   /** A personal access token that ends when the sessions of its owner are ended. */
   endsWithSessions?: boolean;

@@ -42,14 +42,14 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
       `Tokens can be nested at most ${LINEAGE_MAX} deep: create this one with a session.`,
     );
   }
-  const asked = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
+  const requestedEnd = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
   const isFromSession = principal.credential === 'session';
   if (!isFromSession && body.ends_with_sessions !== undefined) {
     throw invalidField('/body/ends_with_sessions', 'is for tokens created with a session: this one ends with yours');
   }
   refuseUnclear([...inherited, own]);
   const longest = Math.floor((principal.expiresAt - ctx.now) / DAY_MS);
-  if (!isFromSession && body.ttl_days !== undefined && asked > principal.expiresAt) {
+  if (!isFromSession && body.ttl_days !== undefined && requestedEnd > principal.expiresAt) {
     throw invalidField('/body/ttl_days', tooLong(longest));
   }
   const issued = await issueToken(ctx.kernel, {
@@ -63,7 +63,7 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     // A token created with a bound token stays bound: otherwise a thief without the key could create an unbound one.
     dpopKey: body.dpop_jkt ?? parent.dpop_jkt,
     rateOverrides: tighter(principal.tokenRates, body.rate_limits ?? {}),
-    expiresAt: isFromSession ? asked : Math.min(asked, principal.expiresAt),
+    expiresAt: isFromSession ? requestedEnd : Math.min(requestedEnd, principal.expiresAt),
   });
   ctx.record.describe({
     token: issued.row.token_id,

@@ -42,7 +42,7 @@ export interface TokenRow {
   provider_subject: Uint8Array | null;
   provider_session: Uint8Array | null;
   /**
-   * 1 for a personal access token that nobody asked for by a request: one made with a tenant, or by an operator who lost that one. 0 for every
+   * 1 for a personal access token that no request created: one made with a tenant, or by an operator who lost that one. 0 for every
    * other; null for sessions and in older rows.
    */
   handed_out: number | null;
@@ -159,7 +159,7 @@ export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Prom
 
 /**
  * The newest usable one of an owner's tokens that were handed out. Of older rows those are without a parent and without any ceiling: a token that
- * was asked for has always had one of its own, if only an empty one.
+ * was requested has always had one of its own, if only an empty one.
  */
 export async function usableHandedOut(db: Reader, owner: UserRow, now: number): Promise<TokenRow | undefined> {
   const rows = await db

@@ -38,9 +38,9 @@ export async function managedBy(
 export async function managersOf(
   db: Reader,
   tenantId: string,
-  asked: readonly { resource: string; at: number }[],
+  requests: readonly { resource: string; at: number }[],
 ): Promise<string[][]> {
-  const names = asked.map(({ resource }) => vaultNameOf(resource) ?? '');
+  const names = requests.map(({ resource }) => vaultNameOf(resource) ?? '');
   const vaults = await store.findVaults(db, tenantId, [...new Set(names)]);
   const managers = await store.managersOfVaults(
     db,
@@ -49,7 +49,7 @@ export async function managersOf(
   );
   const groups = managers.filter((row) => row.principal_kind === 'group').map((row) => row.principal_id);
   const joined = Map.groupBy(await membersOfGroups(db, tenantId, [...new Set(groups)]), (row) => row.group_id);
-  return asked.map(({ at }, i) => {
+  return requests.map(({ at }, i) => {
     const vault = vaults.find(({ name }) => name === names[i]);
     const since = managers.filter(({ vault_id, added_at }) => vault_id === vault?.vault_id && added_at <= at);
     const people = since.flatMap(({ principal_kind, principal_id }) => {

@@ -107,7 +107,7 @@ export async function deleteWebhook(tx: Tx, key: WebhookKey): Promise<void> {
     .execute();
 }
 
-/** From an index that holds all that is asked for. SQLite would otherwise prefer the primary key, and read all deliveries of the tenant. */
+/** From an index that holds all columns of the query. SQLite would otherwise prefer the primary key, and read all deliveries of the tenant. */
 function deliveryIds(eb: ExpressionBuilder<Tables, 'webhook_deliveries'>, { tenant_id, webhook_id }: WebhookKey) {
   return eb
     .selectFrom('webhook_deliveries as own')

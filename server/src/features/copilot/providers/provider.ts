@@ -22,7 +22,7 @@ export interface Conversation {
   readonly isStreamed: boolean;
 }
 
-/** One provider of models: how it is asked, and how its answers are read. It makes no calls itself. */
+/** One provider of models: how a request to it is made, and how its responses are read. It makes no calls itself. */
 export interface Provider {
   request(conversation: Conversation, keys: ProviderKeys, now: number): ProviderRequest;
   /** The text of a whole answer; throws MalformedAnswer. */

@@ -52,7 +52,7 @@ export class SplunkHec implements Transport {
     return ALL_DELIVERED;
   }
 
-  /** Splunk reports an acknowledgement once, so the first `true` must not be lost: it is not asked for again. */
+  /** Splunk reports an acknowledgement once, so the first `true` must not be lost: it is not queried again. */
   async #acknowledged(ackId: number, signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + this.#ackMaxMs;
     while (performance.now() < deadline) {

@@ -92,8 +92,8 @@ async function announcePage(
 async function mailFor(tx: Tx, tenantId: string, rows: readonly store.ExpiringRow[], now: number) {
   const lines = new Map<string, string[]>();
   const byVault = [...Map.groupBy(rows, (row) => row.vault)];
-  const asked = byVault.map(([vault]) => ({ resource: vaultResource(vault), at: now }));
-  const managers = await managersOf(tx, tenantId, asked);
+  const requests = byVault.map(([vault]) => ({ resource: vaultResource(vault), at: now }));
+  const managers = await managersOf(tx, tenantId, requests);
   for (const [i, [vault, ofVault]] of byVault.entries()) {
     for (const manager of managers[i] ?? []) {
       const own = ofVault.map(({ path, expires_at }) => `${timestamp(expires_at)}  ${secretResource(vault, path)}`);

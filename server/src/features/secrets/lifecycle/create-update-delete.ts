@@ -45,14 +45,14 @@ export async function create(
 ): Promise<Secret> {
   const path = parsePath(body.path, '/body/path');
   const { metadata, tags } = storedMetadata(body.metadata);
-  const asked = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
+  const requested = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
   ctx.access.refuseIfNeverAllowed(secretResource(vaultName, path));
   const vault = await vaultForSecrets(ctx, vaultName, (known) =>
-    ctx.access.authorize(secretResource(vaultName, path), { environment: asked ?? known?.environment, tags }),
+    ctx.access.authorize(secretResource(vaultName, path), { environment: requested ?? known?.environment, tags }),
   );
   const { environment, isPromoted } = environmentIn(
     canonicalEnvironment(vault.environment),
-    asked,
+    requested,
     body.promote === true,
   );
   const type = body.type ?? TYPE_DEFAULT;

@@ -131,8 +131,8 @@ function fittedEnvironment(
   promote: boolean | undefined,
 ): EnvironmentName {
   const own = canonicalEnvironment(row.environment);
-  const asked = own === from.environment && own !== 'production' && promote === true ? undefined : own;
-  return environmentIn(canonicalEnvironment(to.environment), asked, promote === true).environment;
+  const requested = own === from.environment && own !== 'production' && promote === true ? undefined : own;
+  return environmentIn(canonicalEnvironment(to.environment), requested, promote === true).environment;
 }
 
 /**

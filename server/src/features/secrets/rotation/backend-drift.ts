@@ -18,7 +18,7 @@ const AT_ONCE = 100;
 /** Secrets that are tried to log in to one server. */
 const LOGINS_TRIED_MAX = 3;
 const TIMEOUT_MS = 20 * SECOND_MS;
-/** Servers of one tenant that are asked in one scan, and how long that may take. Servers that hang would delay the scans of all tenants. */
+/** Servers of one tenant that are queried in one scan, and how long that may take. Servers that hang would delay the scans of all tenants. */
 const SERVERS_MAX = 200;
 const ASKING_MAX_MS = 10 * MINUTE_MS;
 /** How long names of one tenant that do not resolve may take in one scan. The others of that tenant are then compared as they are written. */
@@ -43,7 +43,7 @@ interface Server {
   logins: LoginRow[];
 }
 
-interface AskedServer {
+interface QueriedServer {
   server: Server;
   first: LoginRow;
   roles: string[];
@@ -58,9 +58,9 @@ export async function* backendDrift(
   signal: AbortSignal,
 ): AsyncGenerator<ServerDrift> {
   const addresses = new Addresses(kernel.outbound);
-  const asked = await askServers(kernel, tenantId, addresses, signal);
-  if (asked.length === 0 || !(await accountFor(kernel, asked, addresses, signal))) return;
-  for (const { first, roles, accounted } of asked) {
+  const queried = await queryServers(kernel, tenantId, addresses, signal);
+  if (queried.length === 0 || !(await accountFor(kernel, queried, addresses, signal))) return;
+  for (const { first, roles, accounted } of queried) {
     const orphans = roles.filter((role) => !accounted.has(role));
     if (orphans.length === 0) continue;
     yield {
@@ -75,31 +75,31 @@ export async function* backendDrift(
 }
 
 /** The servers of the tenant that responded and have such roles. It begins with another one each time, so that none is always left out. */
-async function askServers(
+async function queryServers(
   kernel: SecretKernel,
   tenantId: string,
   addresses: Addresses,
   stopping: AbortSignal,
-): Promise<AskedServer[]> {
+): Promise<QueriedServer[]> {
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(ASKING_MAX_MS)]);
   const servers = await serversOf(kernel, tenantId, addresses, signal);
   const start = servers.length <= SERVERS_MAX ? 0 : randomInt(servers.length);
-  const asked: AskedServer[] = [];
+  const queried: QueriedServer[] = [];
   for (const server of [...servers.slice(start), ...servers.slice(0, start)].slice(0, SERVERS_MAX)) {
     if (signal.aborted) break;
     const [first] = server.logins;
     const roles = await rolesOn(kernel, server, signal);
     if (first !== undefined && roles !== null && roles.length > 0) {
-      asked.push({ server, first, roles, accounted: new Set() });
+      queried.push({ server, first, roles, accounted: new Set() });
     }
   }
   if (signal.aborted && !stopping.aborted) {
     kernel.log.warn(
       { tenant: tenantId },
-      'not all database servers of a tenant could be asked for their roles in time',
+      'not all database servers of a tenant could be queried for their roles in time',
     );
   }
-  return asked;
+  return queried;
 }
 
 /** The address of each host, looked up once: the same server may have several names. */
@@ -185,13 +185,13 @@ async function rolesOn(
 /** Finds in one pass which roles have a login in any tenant. False if a secret cannot be read, because it might account for any role. */
 async function accountFor(
   kernel: Pick<Kernel, 'database' | 'keyring' | 'log'>,
-  asked: readonly AskedServer[],
+  queried: readonly QueriedServer[],
   addresses: Addresses,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const byName = Map.groupBy(asked, ({ server }) => endpointOf(server.host, server.port));
-  const byAddress = Map.groupBy(asked, ({ server }) => endpointOf(server.address, server.port));
-  const ports = new Set(asked.map(({ server }) => server.port));
+  const byName = Map.groupBy(queried, ({ server }) => endpointOf(server.host, server.port));
+  const byAddress = Map.groupBy(queried, ({ server }) => endpointOf(server.address, server.port));
+  const ports = new Set(queried.map(({ server }) => server.port));
   for (let after = { tenant_id: '', secret_id: '' }; ; ) {
     if (signal.aborted) return false;
     const rows = await everyLogin(kernel.database.read, after, AT_ONCE);

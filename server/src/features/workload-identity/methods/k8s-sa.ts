@@ -57,7 +57,7 @@ export const k8sSa: MethodKind<K8sConfig> = {
 /** Returns the user name that the cluster reports for the token (Kubernetes API, TokenReview). */
 async function review(token: string, config: K8sConfig, { http, audience, owner }: Tools): Promise<string> {
   const base = (config.api_server_url ?? config.issuer).replace(/\/$/, '');
-  const answer = await asked(http, {
+  const answer = await sendReview(http, {
     owner,
     url: `${base}${REVIEW_PATH}`,
     bearer: config.token_reviewer_jwt ?? token,
@@ -83,7 +83,7 @@ interface Review {
   body: unknown;
 }
 
-async function asked(http: HttpClient, { owner, url, bearer, caPem, body }: Review): Promise<OutgoingAnswer> {
+async function sendReview(http: HttpClient, { owner, url, bearer, caPem, body }: Review): Promise<OutgoingAnswer> {
   try {
     return await http.send({
       owner,

@@ -21,7 +21,8 @@ const MESSAGES = {
     'The database server rejected the login with the current value: if the value is outdated, correct it with PUT.',
   unsafe:
     'The database server does not authenticate this role with SCRAM-SHA-256, or did not prove that it knows the password: no password was sent. Set the password of the role again with password_encryption = scram-sha-256, and use scram-sha-256 in pg_hba.conf.',
-  unasked: 'The database server does not require a password for this role, so a new password could not be verified.',
+  no_password:
+    'The database server does not require a password for this role, so a new password could not be verified.',
   notPermitted: 'The database server did not allow the role to change its own password.',
   interrupted: 'The connection to the database server was lost while the password was changed.',
   restored: 'The new password could not log in; the old one was restored.',
@@ -146,7 +147,7 @@ export class PostgresRole implements RotationBackend {
       if (error.problem === 'untrusted') throw new BackendFailure('tls_untrusted', MESSAGES.untrusted);
       if (error.problem === 'unreachable') throw new BackendFailure('unreachable', MESSAGES.unreachable);
       if (error.problem === 'unsafe') throw new BackendFailure('login_refused', MESSAGES.unsafe);
-      if (error.problem === 'unasked') throw new BackendFailure('verification_failed', MESSAGES.unasked);
+      if (error.problem === 'no_password') throw new BackendFailure('verification_failed', MESSAGES.no_password);
       throw new BackendFailure('login_refused', MESSAGES.refused);
     }
   }

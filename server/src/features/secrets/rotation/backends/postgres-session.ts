@@ -18,11 +18,18 @@ const LOGIN_REFUSALS = /^(?:28|3D000|42501)/;
 const UNCLEAR_STATES = /^(?:08|57P|58|XX)/;
 
 /**
- * `unasked`: the server required no password, so the login proves nothing about it. `unsafe`: the server requested the password in clear text or as
+ * `no_password`: the server required no password, so the login proves nothing about it. `unsafe`: the server requested the password in clear text or as
  * MD5, or did not prove that it knows it. `no_tls`: TLS was requested, and the server has none. `untrusted`: the certificate is for another host, or
  * from an unknown authority.
  */
-export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unsafe' | 'no_tls' | 'untrusted' | 'unreachable';
+export type LoginProblem =
+  | 'wrong_password'
+  | 'refused'
+  | 'no_password'
+  | 'unsafe'
+  | 'no_tls'
+  | 'untrusted'
+  | 'unreachable';
 
 export class LoginFailure extends Error {
   override readonly name = 'LoginFailure';
@@ -64,7 +71,7 @@ export class PostgresSession {
   static async open(login: DatabaseValue, { address }: Destination, signal: AbortSignal): Promise<PostgresSession> {
     if (signal.aborted) throw new LoginFailure('unreachable');
     const socket = new Socket();
-    let isAsked = false;
+    let isPasswordRequired = false;
     const client = new ScramClient({
       host: address,
       port: login.port,
@@ -72,7 +79,7 @@ export class PostgresSession {
       user: login.username,
       // The driver calls a function only when the server requests the password.
       password: () => {
-        isAsked = true;
+        isPasswordRequired = true;
         return login.password;
       },
       ssl: login.tls && verifiedAs(login.host),
@@ -89,11 +96,11 @@ export class PostgresSession {
       await client.connect();
     } catch (error) {
       session.#release();
-      throw new LoginFailure(loginProblem(error, isAsked));
+      throw new LoginFailure(loginProblem(error, isPasswordRequired));
     }
-    if (isAsked) return session;
+    if (isPasswordRequired) return session;
     await session.close();
-    throw new LoginFailure('unasked');
+    throw new LoginFailure('no_password');
   }
 
   /**
@@ -144,14 +151,14 @@ const NO_TLS = /^The server does not support SSL connections$/;
 const CERTIFICATE_PROBLEMS =
   /^(?:ERR_TLS_CERT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
 
-function loginProblem(error: unknown, isAsked: boolean): LoginProblem {
+function loginProblem(error: unknown, isPasswordRequired: boolean): LoginProblem {
   if (error instanceof UnsafeLogin) return 'unsafe';
   // The driver has no error code for this.
   if (error instanceof Error && NO_TLS.test(error.message)) return 'no_tls';
   if (error instanceof Error && CERTIFICATE_PROBLEMS.test((error as NodeJS.ErrnoException).code ?? ''))
     return 'untrusted';
   const state = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
-  if (state === INVALID_PASSWORD && isAsked) return 'wrong_password';
+  if (state === INVALID_PASSWORD && isPasswordRequired) return 'wrong_password';
   return LOGIN_REFUSALS.test(state) ? 'refused' : 'unreachable';
 }
 
