@@ -14,6 +14,7 @@ import {
 } from '../../../../test/support/people.ts';
 import { queriesDuring } from '../../../../test/support/queries.ts';
 import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { until } from '../../../../test/support/until.ts';
 
 onBothInSuite('whether it is somebody’s turn to approve', (database) => {
   let service: Service;
@@ -122,19 +123,21 @@ onBothInSuite('whether it is somebody’s turn to approve', (database) => {
     const [admin] = [await colleague('admin'), await colleague('admin')];
     const [first, ...others] = asks;
     await first?.();
-    // Background work and a cold cache only add queries.
-    const fewest = async () => {
-      const counts = [];
-      for (let i = 0; i < 5; i++) {
-        const { queries } = await queriesDuring(() => ok(send('GET', '/approvals', undefined, admin.token)));
-        counts.push(queries.length);
-      }
-      return Math.min(...counts);
-    };
-    const few = await fewest();
+    // Background work and a cold cache only add queries, for a while after each request for approval.
+    const count = async () =>
+      (await queriesDuring(() => ok(send('GET', '/approvals', undefined, admin.token)))).queries.length;
+    let few = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < 5; i++) few = Math.min(few, await count());
     for (const ask of others) await ask();
     await role(tenant.owner);
-    assert.equal(await fewest(), few);
+    let more = Number.POSITIVE_INFINITY;
+    await until(
+      () => `${more} queries, and ${few} for few`,
+      async () => {
+        more = await count();
+        return more <= few;
+      },
+    );
     const turns = Object.values(await allowed(admin.token));
     assert.deepEqual(turns, Array(7).fill(true));
   });
