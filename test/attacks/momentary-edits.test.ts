@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { get, type IncomingMessage } from 'node:http';
+import { after, before, describe, test } from 'node:test';
 import { systemEntry } from '../../server/src/kernel/audit/entry/system-entry.ts';
 import { newId } from '../../server/src/kernel/base/ids.ts';
 import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
-import { addPerson, addTenant, ok, type Tenant, tryLogIn } from '../support/people.ts';
+import { addPerson, addTenant, ok, type Person, type Tenant, tryLogIn } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addTotp } from '../support/totp.ts';
@@ -70,6 +72,57 @@ onBothDatabases('rows that are edited for a moment', (kind) => {
     assert.ok(!composed.text.includes('of another vault'), 'the value was given');
     await attacker.update('vaults', { ...where, name: own }, { name: others });
     await attacker.update('vaults', { ...where, name: 'between' }, { name: own });
+  });
+
+  describe('do not give a value by an older version that is put back while others are read:', () => {
+    const older = { environment: 'development', version: 1, tags: '[]' };
+    let vault: string;
+    let member: Person;
+
+    before(async () => {
+      vault = await addVault(service, { environment: 'development' }, token);
+      // Far more than the buffers between the service and a reader who has stopped reading.
+      const many = Array.from({ length: 200 }, (_, no) => [`a/${no}`, 'x'.repeat(128 * 1024)]);
+      for (let at = 0; at < many.length; at += 40) {
+        const secrets = Object.fromEntries(many.slice(at, at + 40));
+        await ok(service.call('POST', `/v1/vaults/${vault}/import`, { token, body: { secrets } }));
+      }
+      member = await addPerson(service, { tenant });
+      const resource = [`vault/${vault}/**`];
+      const statements = [
+        { effect: 'allow', action: ['secrets:*'], resource, condition: { environment: ['development'] } },
+        { effect: 'deny', action: ['secrets:read'], resource, condition: { tag_equals: ['hidden'] } },
+      ];
+      await addPolicy(service, { user: member.id }, statements as never, token);
+    });
+
+    for (const [what, secret, change] of [
+      ['by its environment', { environment: 'homologation' }, { metadata: { owner: 'ops' } }],
+      ['by a tag', {}, { metadata: { tags: ['hidden'] } }],
+    ] as const) {
+      test(`a caller who is denied ${what}`, async () => {
+        const path = `z/${Object.keys(secret)[0] ?? 'tag'}`;
+        const url = `/v1/vaults/${vault}/secrets/${path}`;
+        await addSecret(service, vault, path, { value: `value of ${path}`, ...secret }, token);
+        await ok(service.call('PUT', url, { token, body: change }));
+        assert.equal((await service.call('GET', url, { token: member.token })).status, 403);
+        const where = { tenant_id: tenant.id, path };
+        const [row] = await attacker.rows('secrets', where);
+        const { environment, version, tags } = row as Row;
+        await attacker.update('secrets', where, older);
+        const request = get(`${service.url}/v1/vaults/${vault}/aggregate?limit=400`, {
+          headers: { authorization: `Bearer ${member.token}` },
+        });
+        const [response] = (await once(request, 'response')) as [IncomingMessage];
+        assert.equal(response.statusCode, 200);
+        // The rows are decided on, and the values are read as the caller reads on.
+        await attacker.update('secrets', where, { environment, version, tags });
+        let text = '';
+        for await (const piece of response.setEncoding('utf8')) text = (text + piece).slice(-4096);
+        assert.match(text, /"next_cursor":null\}$/);
+        assert.ok(!text.includes(`value of ${path}`), 'the value was given');
+      });
+    }
   });
 
   test('show no entry of the log that stands outside the chain', async () => {

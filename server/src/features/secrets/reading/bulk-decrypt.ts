@@ -69,8 +69,9 @@ async function* decryptedIn<R extends DecidedRow>(
     const opened: Opened<R>[] = [];
     for (const row of held) {
       const stored = checkedWith(ctx, key, found.get(row.secret_id));
-      const value =
-        openedNow(ctx, vaultIdOf(row), row, stored) ?? (await openVersion(ctx, vaultIdOf(row), row, stored));
+      if (stored === undefined || !isWhereDecided(stored, vaultIdOf(row), row)) continue;
+      const at = { ctx, vaultId: vaultIdOf(row) };
+      const value = openedNow(at, row, stored) ?? (await openVersion(at, row, stored, mayRead));
       if (value !== null) opened.push({ row, value });
     }
     yield opened;
@@ -105,24 +106,30 @@ function checkedWith(ctx: Context, key: MacKey | null, row: StoredRow | undefine
   throw ctx.database.read.rowKeys.refuse(SECRETS.name, SECRETS.keyText(row));
 }
 
+interface At {
+  ctx: Context;
+  vaultId: string;
+}
+
 /** Opens the value without waiting, in the usual case: the version is the newest, and the key of its vault is cached. */
-function openedNow(ctx: Context, vaultId: string, decided: DecidedRow, row: SecretRow | undefined): string | null {
-  if (row === undefined || row.version !== decided.version || !isWhereDecided(row, vaultId, decided)) return null;
-  refuseUnlessAsDecided(ctx, decided, row, row);
+function openedNow({ ctx, vaultId }: At, decided: DecidedRow, row: SecretRow): string | null {
+  if (row.version !== decided.version) return null;
+  refuseUnlessAsDecided(ctx, decided, row);
   return openNow(ctx.kernel, ctx.tenantId, vaultId, row);
 }
 
-async function openVersion(
-  ctx: Context,
-  vaultId: string,
-  decided: DecidedRow,
-  row: SecretRow | undefined,
+async function openVersion<R extends DecidedRow>(
+  { ctx, vaultId }: At,
+  decided: R,
+  row: SecretRow,
+  mayRead: (row: R) => boolean,
 ): Promise<string | null> {
-  if (row === undefined || !isWhereDecided(row, vaultId, decided)) return null;
   const { secret_id: secretId, version } = decided;
   const shown = row.version === version ? row : await findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (shown === undefined) return null;
-  refuseUnlessAsDecided(ctx, decided, row, shown);
+  if (shown === row) refuseUnlessAsDecided(ctx, decided, row);
+  // As for a read of an older version: both the current tags and those of the version decide.
+  else if (![row, shown].every(({ tags }) => mayRead({ ...decided, environment: row.environment, tags }))) return null;
   const { sealed, sealed_version } = shown;
   return openValue(ctx.kernel, ctx.tenantId, vaultId, { secret_id: secretId, sealed, sealed_version, data_key: null });
 }
@@ -133,16 +140,13 @@ function isWhereDecided(row: SecretRow, vaultId: string, { path, protection }: D
   return row.vault_id === vaultId && row.path === path && row.protection !== 'fortress';
 }
 
-/** The attributes that were authorized are compared with the authenticated row before its value is decrypted. */
-function refuseUnlessAsDecided(
-  ctx: Context,
-  decided: DecidedRow,
-  row: SecretRow,
-  shown: Pick<SecretRow, 'tags'>,
-): void {
-  const isAsDecided =
-    shown.tags === decided.tags && (row.version !== decided.version || row.environment === decided.environment);
-  if (!isAsDecided) throw ctx.database.read.rowKeys.refuse(SECRETS.name, decided.secret_id);
+/**
+ * The attributes that were authorized are compared with the authenticated row before its value is decrypted. If its version is another one, the
+ * secret was changed after the decision, or somebody edited the listed row: then the decision is made again.
+ */
+function refuseUnlessAsDecided(ctx: Context, decided: DecidedRow, row: SecretRow): void {
+  if (row.tags === decided.tags && row.environment === decided.environment) return;
+  throw ctx.database.read.rowKeys.refuse(SECRETS.name, decided.secret_id);
 }
 
 export const bulkDecrypt = { inVault, acrossVaults };
