@@ -15,9 +15,9 @@ const root = createSecretKey(randomBytes(32));
 const header = {
   kind: 'sqlite',
   schema: 1,
-  installation_id: 'i',
-  root_key_id: 'r',
-  root_key_salt: '',
+  installation_id: '0123456789abcdef0123456789abcdef',
+  root_key_id: '0123456789abcdef',
+  root_key_salt: 'c2FsdCBvZiAxNiBieXRlcw==',
   made_at: '2026-11-17T00:00:00.000Z',
 } as const;
 
@@ -103,4 +103,29 @@ test('a version that this release does not know is refused', () => {
   const file = join(folder, 'other');
   writeFileSync(file, `${JSON.stringify({ magic: 'coffer-backup 4', ...header, wrapped_key: '' })}\n`);
   assert.throws(() => new BackupReader(file), StartError);
+});
+
+test('a header that has another form is refused, and nothing of it is used or shown', () => {
+  const file = written('form', [1]);
+  const bytes = readFileSync(file);
+  const end = bytes.indexOf('\n');
+  const original = JSON.parse(bytes.toString('utf8', 0, end));
+  const changes: object[] = [
+    { made_at: '\u001b[2J\u001b[31m2026' },
+    { root_key_id: '\u001b]0;title\u0007' },
+    { root_key_salt: { length: 1_000_000_000 } },
+    { root_key_salt: null },
+    { wrapped_key: null },
+    { wrapped_key: 5 },
+    { schema: '1' },
+    { base: { made_at: '../../etc/passwd', digest: 'x' } },
+  ];
+  for (const [no, change] of changes.entries()) {
+    const changed = join(folder, `form-${no}`);
+    const head = JSON.stringify({ ...original, ...change });
+    writeFileSync(changed, Buffer.concat([Buffer.from(head), bytes.subarray(end)]));
+    const refused = (error: Error) =>
+      error instanceof StartError && /^This file is not a backup made by/.test(error.message);
+    assert.throws(() => new BackupReader(changed), refused, head);
+  }
 });

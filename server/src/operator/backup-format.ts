@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { type SealedLocation, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
@@ -17,7 +19,6 @@ const MAGIC = 'coffer-backup 3';
 const UNINDEXED_MAGIC = 'coffer-backup 2';
 /** Of releases up to 0.4: not compressed either. */
 const UNCOMPRESSED_MAGIC = 'coffer-backup 1';
-const MAGICS: readonly string[] = [MAGIC, UNINDEXED_MAGIC, UNCOMPRESSED_MAGIC];
 const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
 const PIECE_BYTES = 1024 * 1024;
@@ -41,10 +42,24 @@ export interface BackupHeader {
   base?: { made_at: string; digest: string };
 }
 
-interface SealedHeader extends BackupHeader {
-  magic: string;
-  wrapped_key: string;
-}
+const base64 = (maxLength: number) => Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength });
+const time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' });
+const hex = Type.String({ pattern: '^[0-9a-f]{1,64}$' });
+
+/** The header is used and printed before the chunks show that it was not changed, so it must have the form that it was written in. */
+const SEALED_HEADER = Type.Object({
+  magic: Type.Enum([MAGIC, UNINDEXED_MAGIC, UNCOMPRESSED_MAGIC]),
+  kind: Type.Enum(['sqlite', 'postgres']),
+  schema: Type.Integer({ minimum: 1, maximum: 100_000 }),
+  installation_id: hex,
+  root_key_id: hex,
+  root_key_salt: base64(64),
+  made_at: time,
+  base: Type.Optional(Type.Object({ made_at: time, digest: base64(64) })),
+  wrapped_key: base64(512),
+});
+const isSealedHeader = Compile(SEALED_HEADER);
+type SealedHeader = BackupHeader & { magic: string; wrapped_key: string };
 
 export class BackupWriter {
   readonly #fd: number;
@@ -269,8 +284,8 @@ export class BackupReader {
 
 function parsed(line: string): SealedHeader | null {
   try {
-    const header = JSON.parse(line) as SealedHeader;
-    return MAGICS.includes(header.magic) ? header : null;
+    const header: unknown = JSON.parse(line);
+    return isSealedHeader.Check(header) ? (header as SealedHeader) : null;
   } catch {
     return null;
   }
