@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addPerson, addTenant, type Tenant, uniqueName } from '../support/people.ts';
-import { promote, TestRegions } from '../support/regions.ts';
-import { call, onBothDatabases, type Service } from '../support/service.ts';
+import { addPerson, addTenant, uniqueName } from '../support/people.ts';
+import { promote, ThreeRegions } from '../support/regions.ts';
+import { call, onBothDatabases } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const NAMES = ['eu', 'us', 'ap'];
 const MINUTE_MS = 60_000;
 
 interface Acknowledged {
@@ -17,22 +16,17 @@ interface Acknowledged {
 }
 
 onBothDatabases('fail-over', (database) => {
-  const regions = new TestRegions(database, { CV_REGION_LEASE_SECONDS: '3' });
-  const services = new Map<string, Service>();
+  const three = new ThreeRegions(database, { CV_REGION_LEASE_SECONDS: '3' });
   const acknowledged: Acknowledged[] = [];
   const stopping = new AbortController();
-  let tenant: Tenant;
   let writers: Promise<unknown> = Promise.resolve();
   let second = '';
 
-  const service = (name: string) => services.get(name) as Service;
-  const start = async (name: string) => void services.set(name, await regions.start(name, NAMES));
-  const regionOf = async (name: string) => (await service(name).call('GET', `/admin/tenant-region/${tenant.id}`)).body;
   const write = async (region: string) => {
     const name = uniqueName('group');
     const sentAt = performance.now();
-    const options = { token: tenant.owner.token, body: { name } };
-    const answer = await call(regions.urlOf(region), 'POST', '/v1/groups', options).catch(() => null);
+    const options = { token: three.tenant.owner.token, body: { name } };
+    const answer = await call(three.regions.urlOf(region), 'POST', '/v1/groups', options).catch(() => null);
     if (answer?.status === 201) acknowledged.push({ region, sentAt, at: performance.now(), name });
     return answer?.status;
   };
@@ -47,8 +41,8 @@ onBothDatabases('fail-over', (database) => {
   const states = async () =>
     JSON.stringify(
       await Promise.all(
-        NAMES.map(async (name) => {
-          const { tenant_id, region, epoch, previous, since } = await regionOf(name);
+        ThreeRegions.NAMES.map(async (name) => {
+          const { tenant_id, region, epoch, previous, since } = await three.regionOf(name);
           return { tenant_id, region, epoch, previous, since };
         }),
       ),
@@ -56,82 +50,75 @@ onBothDatabases('fail-over', (database) => {
   const areEqual = async () => new Set(JSON.parse(await states()).map((one: object) => JSON.stringify(one))).size === 1;
 
   before(async () => {
-    for (const name of ['eu', 'ap']) await regions.prepare(name);
-    await regions.prepareCopy('us', 'eu');
-    for (const name of ['eu', 'ap']) await start(name);
-    tenant = await addTenant(service('eu'), { plan: 'enterprise' });
-    await until('eu serves', async () => (await write('eu')) === 201);
-    await regions.stop('eu');
-    await regions.prepareCopy('us', 'eu');
-    for (const name of ['eu', 'us']) await start(name);
-    second = (await addPerson(service('us'), { role: 'admin' })).token;
-    await until('us knows the tenant', async () => (await regionOf('us')).region === 'eu');
-    await until('eu serves again', async () => (await write('eu')) === 201);
+    await three.startWithTenants();
+    second = (await addPerson(three.service('us'), { role: 'admin' })).token;
     writers = Promise.all(['eu', 'us'].map(keepWriting));
   });
   after(async () => {
     stopping.abort();
     await writers;
-    await regions.close();
+    await three.close();
   });
 
   test('a region that is cut off stops by itself before another one takes over', async () => {
     await until('eu acknowledges', () => acknowledgedBy('eu').length > 5);
-    regions.setConnected('eu', false);
-    await promote(service('us'), tenant.id, 'us', second);
-    assert.equal((await regionOf('us')).state, 'starting');
+    three.regions.setConnected('eu', false);
+    await promote(three.service('us'), three.tenant.id, 'us', second);
+    assert.equal((await three.regionOf('us')).state, 'starting');
     await until('us serves', () => acknowledgedBy('us').length > 5);
     assert.equal(await write('eu'), 503, 'the former region cannot know, and changes nothing');
-    assert.equal((await regionOf('eu')).region, 'eu', 'it has not learned of the promotion');
+    assert.equal((await three.regionOf('eu')).region, 'eu', 'it has not learned of the promotion');
   });
 
   test('after the network is back it learns of the promotion, and forwards', async () => {
-    regions.setConnected('eu', true);
+    three.regions.setConnected('eu', true);
     await until('eu forwards', async () => (await write('eu')) === 307);
     await until('all directories are equal', areEqual);
-    assert.equal((await regionOf('eu')).region, 'us');
+    assert.equal((await three.regionOf('eu')).region, 'us');
   });
 
   test('a region whose clock is five minutes ahead tells nobody anything, and disturbs nobody', async () => {
-    service('ap').clock.set({ node: 5 * MINUTE_MS, database: 5 * MINUTE_MS });
-    const made = await addTenant(service('ap'), { plan: 'enterprise' });
+    three.service('ap').clock.set({ node: 5 * MINUTE_MS, database: 5 * MINUTE_MS });
+    const made = await addTenant(three.service('ap'), { plan: 'enterprise' });
     const path = `/admin/tenant-region/${made.id}`;
-    await until('us refuses the clock', () => service('us').logs.some((line) => /more than a minute ahead/.test(line)));
-    assert.equal((await service('us').call('GET', path)).status, 404);
+    await until('us refuses the clock', () =>
+      three.service('us').logs.some((line) => /more than a minute ahead/.test(line)),
+    );
+    assert.equal((await three.service('us').call('GET', path)).status, 404);
     const before = acknowledgedBy('us').length;
     await until('us goes on', () => acknowledgedBy('us').length > before + 5);
-    service('ap').clock.set({});
-    service('us').clock.advance(5 * MINUTE_MS);
-    service('eu').clock.advance(5 * MINUTE_MS);
-    service('ap').clock.advance(5 * MINUTE_MS);
+    three.service('ap').clock.set({});
+    three.service('us').clock.advance(5 * MINUTE_MS);
+    three.service('eu').clock.advance(5 * MINUTE_MS);
+    three.service('ap').clock.advance(5 * MINUTE_MS);
     await until(
       'us accepts it once the time has come',
-      async () => (await service('us').call('GET', path)).status === 200,
+      async () => (await three.service('us').call('GET', path)).status === 200,
     );
   });
 
   test('a region that is lost is replaced, says what is missing, and refuses when it is back', async () => {
-    second = (await addPerson(service('eu'), { role: 'admin' })).token;
-    const published = async () => (await regionOf('eu')).replica;
+    second = (await addPerson(three.service('eu'), { role: 'admin' })).token;
+    const published = async () => (await three.regionOf('eu')).replica;
     await until(
       'us has published its log',
       async () => (await published()).published_seq > (await published()).local_seq,
     );
-    await regions.stop('us');
-    await promote(service('eu'), tenant.id, 'eu', second);
+    await three.regions.stop('us');
+    await promote(three.service('eu'), three.tenant.id, 'eu', second);
     const before = acknowledgedBy('eu').length;
     await until('eu serves again', () => acknowledgedBy('eu').length > before + 5);
-    const { epoch, previous, replica } = await regionOf('eu');
+    const { epoch, previous, replica } = await three.regionOf('eu');
     assert.deepEqual([epoch, previous], [3, 'us']);
     assert.equal(replica.missing_entries, replica.published_seq - replica.local_seq);
     assert.ok(replica.missing_entries > 0, 'what only us had is missing in eu');
     // Its clock is five minutes behind that of the others, so it can merge nothing of theirs, and does not rely on what it knows.
-    await start('us');
+    await three.start('us');
     await until('us refuses what it gets', () =>
-      service('us').logs.some((line) => /more than a minute ahead/.test(line)),
+      three.service('us').logs.some((line) => /more than a minute ahead/.test(line)),
     );
     assert.equal(await write('us'), 503);
-    service('us').clock.advance(5 * MINUTE_MS);
+    three.service('us').clock.advance(5 * MINUTE_MS);
     await until('us forwards', async () => (await write('us')) === 307);
     await until('all directories are equal', areEqual);
   });
@@ -147,7 +134,7 @@ onBothDatabases('fail-over', (database) => {
       let cursor = '';
       do {
         const url = `/v1/groups?limit=1000${cursor && `&cursor=${cursor}`}`;
-        const { body } = await call(regions.urlOf(name), 'GET', url, { token: tenant.owner.token });
+        const { body } = await call(three.regions.urlOf(name), 'GET', url, { token: three.tenant.owner.token });
         for (const group of body.groups) found.add(group.name);
         cursor = body.next_cursor ?? '';
       } while (cursor !== '');

@@ -1,8 +1,8 @@
 import { cpSync, rmSync } from 'node:fs';
-import { approved } from './people.ts';
+import { addTenant, approved, type Tenant, uniqueName } from './people.ts';
 import { copyPostgresDatabase, newMigratedDatabase } from './postgres.ts';
 import { CLOSED_PORT, type RegionFiles, RegionNetwork } from './region-network.ts';
-import { type Answer, type DatabaseKind, type Service, startService } from './service.ts';
+import { type Answer, call, type DatabaseKind, type Service, startService } from './service.ts';
 import { until } from './until.ts';
 
 /** Several regions in this process, each with a database and a data folder of its own. */
@@ -120,4 +120,66 @@ export async function withLease(send: () => Promise<Answer>): Promise<Answer> {
     return answer.status !== 503;
   });
   return answer as Answer;
+}
+
+/** eu, us and ap run. eu is the primary of the tenants, and us has a copy of their rows, as from a backup. */
+export class ThreeRegions {
+  static readonly NAMES: readonly string[] = ['eu', 'us', 'ap'];
+  readonly regions: TestRegions;
+  readonly tenants: Tenant[] = [];
+  readonly #services = new Map<string, Service>();
+
+  constructor(database: DatabaseKind, env: Record<string, string>) {
+    this.regions = new TestRegions(database, env);
+  }
+
+  async startWithTenants(count = 1): Promise<void> {
+    for (const name of ['eu', 'ap']) await this.regions.prepare(name);
+    await this.regions.prepareCopy('us', 'eu');
+    for (const name of ['eu', 'ap']) await this.start(name);
+    while (this.tenants.length < count) this.tenants.push(await addTenant(this.service('eu'), { plan: 'enterprise' }));
+    await until('eu serves', async () => (await this.write('eu')) === 201);
+    await this.regions.stop('eu');
+    await this.regions.prepareCopy('us', 'eu');
+    for (const name of ['eu', 'us']) await this.start(name);
+    for (const name of ['us', 'ap'])
+      await until(`${name} knows the tenant`, async () => (await this.regionOf(name)).region === 'eu');
+    await until('eu serves again', async () => (await this.write('eu')) === 201);
+  }
+
+  /** The first of the tenants. */
+  get tenant(): Tenant {
+    const [tenant] = this.tenants;
+    if (tenant === undefined) throw new Error('no tenant was added');
+    return tenant;
+  }
+
+  async start(name: string, names = ThreeRegions.NAMES): Promise<void> {
+    this.#services.set(name, await this.regions.start(name, names));
+  }
+
+  service(name: string): Service {
+    const service = this.#services.get(name);
+    if (service === undefined) throw new Error(`${name} was not started`);
+    return service;
+  }
+
+  services(): Iterable<[string, Service]> {
+    return this.#services;
+  }
+
+  /** What a region knows of a tenant. */
+  async regionOf(name: string, { id } = this.tenant) {
+    return (await this.service(name).call('GET', `/admin/tenant-region/${id}`)).body;
+  }
+
+  /** Sends a change of the tenant to a region and returns its status. */
+  async write(name: string): Promise<number> {
+    const options = { token: this.tenant.owner.token, body: { name: uniqueName('group') } };
+    return (await call(this.regions.urlOf(name), 'POST', '/v1/groups', options)).status;
+  }
+
+  async close(): Promise<void> {
+    await this.regions.close();
+  }
 }
