@@ -79,8 +79,8 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
     renameDurably(unfinished, file);
     return restored;
   } catch (error) {
-    // A start would refuse a journal that belongs to no database here.
-    if (isJournalWritten) rmSync(join(config.dataDir, JOURNAL_FILE), { force: true });
+    // A start would refuse a journal without its database. Once that is in place it needs the journal, whatever failed after.
+    if (isJournalWritten && !existsSync(file)) rmSync(join(config.dataDir, JOURNAL_FILE), { force: true });
     throw error;
   } finally {
     removeUnfinished();
