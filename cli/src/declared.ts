@@ -7,7 +7,7 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '../../client/src/index.ts';
-import { CommandError } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { withFreshProof } from './fresh-session.ts';
 import { nameFields } from './named-fields.ts';
 import { type Column, note, print, printJson, printTable, writeValue } from './output.ts';
@@ -66,7 +66,7 @@ interface Common<R extends Route> {
   help?: string;
 }
 
-export type Translate = (coffer: Coffer, given: string, command: Command) => Promise<string>;
+export type Translate = (coffer: Coffer, given: string, command: Command) => Promise<unknown>;
 type Given = Readonly<Record<string, string>>;
 
 export interface Listing<R extends PagedRoute, Row> extends Common<R> {
@@ -83,6 +83,8 @@ export interface Action<R extends Route> extends Common<R> {
   ): string | null;
   /** What is said on standard error when it was done. */
   says?(result: Exclude<RouteOutput<R>, { approval_id: string; status: 'pending_approval' }>, given: Given): string;
+  /** Why a command whose request succeeded has failed, such as a signature that is not valid; null if it has not. */
+  failure?(result: Exclude<RouteOutput<R>, { approval_id: string; status: 'pending_approval' }>): string | null;
   /** Whether what is shown is a value, which a pipe gets as it is. */
   isValue?: boolean;
   isRead?: boolean;
@@ -114,7 +116,10 @@ export function action<R extends Route>(parent: Command, spec: Action<R>): Comma
     const options = spec.isRead === true ? { isRead: true } : { idempotencyKey: crypto.randomUUID() };
     const send = (client: Coffer) => client.call(spec.route, input, options);
     const result = spec.needsProof === true ? await withFreshProof(executed, send) : await send(coffer);
-    if (wantsJson(executed)) return printJson(result ?? {});
+    const failure = spec.failure?.(result as Parameters<NonNullable<Action<R>['failure']>>[0]) ?? null;
+    if (wantsJson(executed)) printJson(result ?? {});
+    if (failure !== null) throw new CommandError(failure, EXIT.refused);
+    if (wantsJson(executed)) return;
     if (typeof result === 'object' && result !== null && sayIfPending(result)) return;
     const done = result as Parameters<NonNullable<Action<R>['says']>>[0];
     const shown = spec.shows === undefined ? null : spec.shows(done, given);
@@ -264,7 +269,7 @@ async function textOf(file: string): Promise<string> {
   return file === '-' ? readStandardInput() : readTextFile(file);
 }
 
-function jsonIn(text: string, file: string): unknown {
+export function jsonIn(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -61,8 +61,17 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Let pipelines in without a secret of their own',
     load: () => import('./commands/federations.ts'),
   },
+  certificates: {
+    summary: 'List and revoke certificates of machines',
+    load: () => import('./commands/certificates.ts'),
+  },
   clusters: { summary: 'Deliver secrets to Kubernetes clusters', load: () => import('./commands/clusters.ts') },
   keys: { summary: 'Create, rotate and use encryption keys', load: () => import('./commands/keys.ts') },
+  pqc: {
+    summary: 'Wrap keys and sign files with post-quantum algorithms',
+    load: () => import('./commands/pqc.ts'),
+  },
+  attest: { summary: 'Verify what an enclave says about itself', load: () => import('./commands/attest.ts') },
   webhooks: { summary: 'Tell other programs what happens', load: () => import('./commands/webhooks.ts') },
   exporters: { summary: 'Send the audit log to other systems', load: () => import('./commands/exporters.ts') },
   anomalies: { summary: 'See what is unusual, and act on it', load: () => import('./commands/anomalies.ts') },

@@ -53,6 +53,11 @@ export class Coffer {
     return this.#connection.call(route, input, options);
   }
 
+  /** The answer as it came, of a route that does not answer JSON. */
+  async text(route: Route, input: AnyInput = {}, options: CallOptions = {}): Promise<string> {
+    return (await this.#connection.text(route, input, options)).text;
+  }
+
   /** Everything that a list has, page by page as it is consumed. */
   pages<R extends PagedRoute>(
     route: R,
