@@ -70,6 +70,8 @@ export type Translate = (coffer: Coffer, given: string, command: Command) => Pro
 type Given = Readonly<Record<string, string>>;
 
 export interface Listing<R extends PagedRoute, Row> extends Common<R> {
+  /** Whether one answer has everything, so that the route takes no size of a page. */
+  isOnePage?: boolean;
   rows(page: RouteOutput<R>): readonly Row[];
   columns: readonly Column<Row>[];
   empty: string;
@@ -98,7 +100,8 @@ export interface Action<R extends Route> extends Common<R> {
 export function listing<R extends PagedRoute, Row>(parent: Command, spec: Listing<R, Row>): Command {
   return declared(parent, spec, async (input, coffer, command) => {
     const { query = {}, ...rest } = input as { query?: object };
-    const pages = coffer.pages(spec.route, { ...rest, query: { limit: 1000, ...query } } as RouteInput<R>);
+    const size = spec.isOnePage === true ? {} : { limit: 1000 };
+    const pages = coffer.pages(spec.route, { ...rest, query: { ...size, ...query } } as RouteInput<R>);
     const rows = (await collected(pages)).flatMap((page) => [...spec.rows(page)]);
     if (wantsJson(command)) return printJson(rows);
     printTable(rows, spec.columns, spec.empty);

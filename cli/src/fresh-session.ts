@@ -21,7 +21,7 @@ export async function withFreshProof<T>(command: Command, work: (coffer: Coffer)
     note(error.message);
     const hasFactor = error.details['sign_in'] !== true;
     const session = hasFactor ? await showFactor(coffer) : await logInAgain(settings, coffer);
-    keep(settings, session);
+    storeSession(settings, session);
     return work(clientOf({ ...settings, auth: { token: session.token } }));
   }
 }
@@ -50,7 +50,8 @@ async function logInAgain({ url, caFile }: Settings, coffer: Coffer): Promise<Se
   return session;
 }
 
-function keep({ auth }: Settings, { token, expires_at }: Session): void {
+/** In each profile that had the session from before. */
+export function storeSession({ auth }: Settings, { token, expires_at }: Session): void {
   const { current, profiles } = readProfiles();
   const before = 'token' in auth ? auth.token : null;
   const changed = Object.entries(profiles).map(([name, profile]) => [

@@ -37,6 +37,19 @@ export async function readSecretInput(question: string, mayBeEmpty = false): Pro
   return value;
 }
 
+/** For a script that gives several values at once. */
+export async function readInputLines(): Promise<string[]> {
+  return (await readStandardInput()).replace(/\r?\n$/, '').split(/\r?\n/);
+}
+
+/** Asks twice, since what is typed is not shown. */
+export async function askNewPassword(): Promise<string> {
+  const password = await askHidden('New password, at least 12 characters');
+  if ((await askHidden('The same again')) !== password)
+    throw new CommandError('The two passwords differ: nothing was done.');
+  return password;
+}
+
 export function isInteractive(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }

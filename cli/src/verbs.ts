@@ -52,6 +52,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     load: () => import('./commands/people.ts'),
   },
   groups: { summary: 'Put people into groups', load: () => import('./commands/groups.ts') },
+  settings: { summary: 'Change what holds for everybody in your tenant', load: () => import('./commands/settings.ts') },
   'sign-on': {
     summary: 'Let people sign in with your organization’s provider',
     load: () => import('./commands/sign-on.ts'),
@@ -77,6 +78,11 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   anomalies: { summary: 'See what is unusual, and act on it', load: () => import('./commands/anomalies.ts') },
   risk: { summary: 'See which secrets are at risk, and why', load: () => import('./commands/risk.ts') },
   jobs: { summary: 'Show background jobs, and run one now', load: () => import('./commands/jobs.ts') },
+  password: { summary: 'Set or change your password', load: () => import('./commands/password.ts') },
+  'second-factor': {
+    summary: 'Add or remove your second factor, and make recovery codes',
+    load: () => import('./commands/second-factor.ts'),
+  },
   sessions: { summary: 'List and end your sessions', load: () => import('./commands/sessions.ts') },
   tokens: { summary: 'List, create and revoke personal access tokens', load: () => import('./commands/tokens.ts') },
   agent: { summary: 'Keep a service supplied with secrets', load: () => import('./commands/agent.ts') },

@@ -33,7 +33,7 @@ async function pasted(page: string, script: string, service: ServiceProcess): Pr
 }
 
 /** Pages about what the command line has no verb for. */
-const WITHOUT_VERB = ['console.md', 'lost-access.md', 'passkeys.md', 'regions.md', 'saas.md', 'second-factors.md'];
+const WITHOUT_VERB = ['console.md', 'regions.md', 'saas.md'];
 
 describe('the guide', () => {
   const ways = guidePages.flatMap((page) =>

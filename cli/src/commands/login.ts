@@ -8,7 +8,7 @@ import type { GlobalOptions } from '../global-options.ts';
 import { ago, note, print, printJson, printTable } from '../output.ts';
 import { type Profile, readProfiles, writeProfiles } from '../profiles.ts';
 import { findProject } from '../project.ts';
-import { ask, askHidden, isInteractive, readStandardInput } from '../prompt.ts';
+import { ask, askHidden, askNewPassword, isInteractive, readInputLines, readStandardInput } from '../prompt.ts';
 import { clientOf, env, settingsOf, wantsJson } from '../settings.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7400';
@@ -19,17 +19,18 @@ export function register(program: Command): void {
     .description('Log in with e-mail address and password, or with a token, and keep the session in a profile')
     .option('--email <address>', 'who you are')
     .option('--invitation', 'accept an invitation: its token and a new password are asked for')
+    .option('--password', 'read the password from standard input; a second line is the code of a second factor')
     .option('--token', 'read a personal access token from standard input or a prompt instead')
     .option('--sso <provider>', 'sign in with this provider of your organization, in a browser')
-    .option('--tenant <name>', 'with --sso: your tenant, unless it is that of the operator')
+    .option('--tenant <name>', 'your tenant, unless it is that of the operator')
     .option('--device', 'show a code, which you confirm where you are logged in already')
     .option('--approve <code>', 'confirm the code that another command line of yours shows')
     .action((options: LoginOptions, command: Command) => logIn(options, command))
     .addHelpText(
       'after',
       `
-The session is stored in a file that only you can read (profiles.json in ~/.config/coffer, or COFFER_CONFIG_DIR). A password is always asked for;
-scripts use a token: coffer login --token < file, or COFFER_URL and COFFER_TOKEN without logging in.`,
+The session is stored in a file that only you can read (profiles.json in ~/.config/coffer, or COFFER_CONFIG_DIR). A password is asked for, unless
+--password is given. Scripts use a token: coffer login --token < file, or COFFER_URL and COFFER_TOKEN without logging in.`,
     );
   program
     .command('logout')
@@ -53,6 +54,7 @@ scripts use a token: coffer login --token < file, or COFFER_URL and COFFER_TOKEN
 interface LoginOptions {
   email?: string;
   invitation?: boolean;
+  password?: boolean;
   token?: boolean;
   sso?: string;
   tenant?: string;
@@ -84,7 +86,7 @@ function sessionFor(login: LoginOptions, url: string, caFile: string | null): Pr
   if (login.token === true) return sessionByToken(url, caFile);
   if (login.invitation === true) return sessionByInvitation(url, caFile);
   if (login.sso !== undefined || login.device === true) return sessionByDevice(url, caFile, login);
-  return sessionByPassword(url, caFile, login.email);
+  return sessionByPassword(url, caFile, login);
 }
 
 /** Offers the service of the profile. A project file may be somebody else's: its address is named with the file, and never what Enter chooses. */
@@ -110,17 +112,22 @@ async function sessionByToken(url: string, caFile: string | null): Promise<Sessi
 
 type Session = Pick<Profile, 'token' | 'expires_at' | 'email'>;
 
-async function sessionByPassword(url: string, caFile: string | null, given: string | undefined): Promise<Session> {
-  if (!isInteractive()) {
+async function sessionByPassword(url: string, caFile: string | null, login: LoginOptions): Promise<Session> {
+  const isTyped = process.stdin.isTTY === true;
+  if (!isTyped && login.password !== true) {
     throw new CommandError('A password is asked for on a terminal. In a script use coffer login --token < FILE.');
   }
-  const email = given ?? (await ask('E-mail address'));
-  const password = await askHidden('Password');
+  if (!isTyped && login.email === undefined) throw new CommandError('Whose password is it? Give --email.');
+  const email = login.email ?? (await ask('E-mail address'));
+  const [password = '', code] = isTyped ? [await askHidden('Password')] : await readInputLines();
   const coffer = clientOf({ url, auth: { anonymous: true }, caFile });
+  const { tenant } = login;
   const attempt = (otp?: string) =>
-    coffer.call('POST /auth/login', { body: { email, password, ...(otp !== undefined && { otp }) } });
-  const { token, expires_at } = await attempt().catch(async (error: unknown) => {
-    if (!(error instanceof CofferError) || error.code !== 'MFA_REQUIRED') throw error;
+    coffer.call('POST /auth/login', {
+      body: { email, password, ...(otp !== undefined && { otp }), ...(tenant !== undefined && { tenant }) },
+    });
+  const { token, expires_at } = await attempt(code).catch(async (error: unknown) => {
+    if (!(error instanceof CofferError) || error.code !== 'MFA_REQUIRED' || !isTyped) throw error;
     return attempt(await ask('Code of your second factor'));
   });
   return { token, expires_at, email };
@@ -162,9 +169,7 @@ async function sessionByInvitation(url: string, caFile: string | null): Promise<
   if (!isInteractive())
     throw new CommandError('An invitation is accepted on a terminal, because a password is asked for.');
   const invitation = (await askHidden('Token of the invitation')).trim();
-  const password = await askHidden('New password, at least 12 characters');
-  if ((await askHidden('The same again')) !== password)
-    throw new CommandError('The two passwords differ: nothing was done.');
+  const password = await askNewPassword();
   const coffer = clientOf({ url, auth: { anonymous: true }, caFile });
   const body = { token: invitation, password };
   const { token, expires_at } = await coffer.call('POST /auth/accept-invite', { body });

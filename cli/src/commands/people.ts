@@ -29,6 +29,7 @@ export function register(program: Command): void {
       collect,
     )
     .action((email: string, options: InviteOptions, command: Command) => invite(email, options, command));
+  registerAccounts(people);
   action(people, {
     usage: 'reinvite <who>',
     summary: 'Invite somebody anew, whose invitation was lost or has ended; the one before it ends',
@@ -107,6 +108,57 @@ export function register(program: Command): void {
     .action((options: VaultOption, command: Command) => members(options, command));
 }
 
+/** What gives somebody an account, or gets them into it again. */
+function registerAccounts(people: Command): void {
+  const who = { to: 'path/user_id', translate: idOf } as const;
+  action(people, {
+    usage: 'add <email>',
+    summary: 'Make an account with a password, from standard input or a prompt; better is an invitation',
+    route: 'POST /v1/users',
+    arguments: ['body/email'],
+    options: [
+      { flags: '--name <name>', description: 'their name', to: 'body/name' },
+      { flags: '--role <role>', description: 'member (unless given), auditor, admin or owner', to: 'body/role' },
+      { flags: '--password', description: 'Password', to: 'body/password', kind: 'input' },
+    ],
+    says: ({ email, role }) => `${email} is ${role}, and logs in with coffer login.`,
+  });
+  action(people, {
+    usage: 'password <who>',
+    summary: 'Give somebody another password, from standard input or a prompt; sessions and tokens end',
+    route: 'PATCH /v1/users/{user_id}',
+    arguments: [who],
+    options: [{ flags: '--password', description: 'Password', to: 'body/password', kind: 'input' }],
+    says: ({ email }) => `${email} logs in with the new password, and should change it: coffer password`,
+  });
+  action(people, {
+    usage: 'reset-factors <who>',
+    summary: 'Take away all second factors of somebody who lost them',
+    route: 'DELETE /v1/users/{user_id}/mfa',
+    arguments: [who],
+    needsProof: true,
+    asks: (given) => `Take away all second factors of ${given['who']}?`,
+    says: (_, given) => `${given['who']} has no second factor any more.`,
+  });
+  action(people, {
+    usage: 'trust-factors <who>',
+    summary: 'Let somebody’s new second factors open fortress secrets on their first day',
+    route: 'POST /v1/users/{user_id}/mfa/trust',
+    arguments: [who],
+    needsProof: true,
+    says: (_, given) => `The second factors of ${given['who']} are trusted.`,
+  });
+  action(people, {
+    usage: 'break-glass <who>',
+    summary: 'Let an owner in without the provider that the tenant requires',
+    route: 'PATCH /v1/users/{user_id}',
+    arguments: [who],
+    options: [{ flags: '--off', description: 'no longer', to: 'body/break_glass', value: false, otherwise: true }],
+    says: ({ email, break_glass }) =>
+      break_glass ? `${email} gets in without the provider.` : `${email} needs the provider again.`,
+  });
+}
+
 type Role = 'owner' | 'admin' | 'auditor' | 'member';
 type VaultRole = 'reader' | 'writer' | 'manager';
 interface InviteOptions {
@@ -143,6 +195,7 @@ async function list(command: Command): Promise<void> {
       { title: 'NAME', of: ({ name }) => name, isFlexible: true },
       { title: 'ROLE', of: ({ role }) => role },
       { title: 'STATUS', of: ({ status }) => status },
+      { title: 'FACTORS', of: ({ second_factors }) => second_factors.map(({ kind }) => kind).join(' ') },
       { title: 'SINCE', of: ({ created_at }) => ago(created_at) },
     ],
     'There is nobody that you may see.',
