@@ -29,7 +29,7 @@ export interface Field<R extends Route> {
   description: string;
   to: Pointer<R>;
   /**
-   * `list`: several values with commas between them. `pairs`: `key=value`, several times. `json`: a file with JSON, or
+   * `list`: several values with commas between them. `pairs`: `key=value`, several times. `limits`: `key=number`, or `key=none`. `json`: a file with JSON, or
    * - for standard input. `secret`: not the value but its source, standard input or a prompt. `input`: the same without being an option.
    * `local`: only a translation reads it. `fixed`: no option; `otherwise` is always sent.
    */
@@ -38,6 +38,7 @@ export interface Field<R extends Route> {
     | 'number'
     | 'list'
     | 'pairs'
+    | 'limits'
     | 'json'
     | 'file'
     | 'secret'
@@ -163,10 +164,10 @@ function declared<R extends Route>(parent: Command, spec: Common<R>, run: Run<R>
 function optionOf<R extends Route>({ flags, description, kind, isRequired }: Field<R>): Option {
   const option = new Option(flags, description);
   if (isRequired === true) option.makeOptionMandatory();
-  if (kind === 'list' || kind === 'pairs') {
+  if (kind === 'list' || kind === 'pairs' || kind === 'limits') {
     option.argParser((value: string, before: string[] | undefined) => [
       ...(before ?? []),
-      ...(kind === 'list' ? value.split(',').filter((one) => one !== '') : [value]),
+      ...(kind === 'pairs' ? [value] : value.split(',').filter((one) => one !== '')),
     ]);
   }
   return option;
@@ -225,6 +226,8 @@ async function valueGiven<R extends Route>(field: Field<R>, command: Command, se
       return /^\d+$/.test(String(given)) ? Number(given) : given;
     case 'pairs':
       return pairsIn(given as string[], option.long ?? '');
+    case 'limits':
+      return limitsIn(pairsIn(given as string[], option.long ?? ''), option.long ?? '');
     case 'json':
       return jsonIn(await textOf(String(given)), String(given));
     case 'file':
@@ -265,6 +268,12 @@ function pairsIn(texts: readonly string[], option: string): Record<string, strin
       if (equals < 1) throw new CommandError(`${option} must be written NAME=VALUE.`);
       return [text.slice(0, equals), text.slice(equals + 1)];
     }),
+  );
+}
+
+function limitsIn(pairs: Readonly<Record<string, string>>, option: string): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(pairs).map(([name, text]) => [name, text === 'none' ? null : numberIn(text, option)]),
   );
 }
 

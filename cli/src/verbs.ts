@@ -20,6 +20,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'List and choose the services that you are logged in to',
     load: () => import('./commands/login.ts'),
   },
+  'sign-up': { summary: 'Sign up for a tenant of your own', load: () => import('./commands/sign-up.ts') },
   init: {
     summary: 'Choose the vault and environment of a project (.coffer.yaml)',
     load: () => import('./commands/init.ts'),
@@ -77,6 +78,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   exporters: { summary: 'Send the audit log to other systems', load: () => import('./commands/exporters.ts') },
   anomalies: { summary: 'See what is unusual, and act on it', load: () => import('./commands/anomalies.ts') },
   risk: { summary: 'See which secrets are at risk, and why', load: () => import('./commands/risk.ts') },
+  tenants: { summary: 'Create, suspend and change tenants, as operator', load: () => import('./commands/tenants.ts') },
+  plans: { summary: 'Show what plans allow and what is used', load: () => import('./commands/plans.ts') },
+  regions: { summary: 'Show and promote regions of tenants, as operator', load: () => import('./commands/regions.ts') },
   jobs: { summary: 'Show background jobs, and run one now', load: () => import('./commands/jobs.ts') },
   password: { summary: 'Set or change your password', load: () => import('./commands/password.ts') },
   'second-factor': {

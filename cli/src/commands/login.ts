@@ -90,7 +90,7 @@ function sessionFor(login: LoginOptions, url: string, caFile: string | null): Pr
 }
 
 /** Offers the service of the profile. A project file may be somebody else's: its address is named with the file, and never what Enter chooses. */
-async function urlFor({ url }: GlobalOptions, known: string | undefined): Promise<string> {
+export async function urlFor({ url }: GlobalOptions, known: string | undefined): Promise<string> {
   const given = url ?? env('COFFER_URL');
   if (given !== undefined) return given;
   if (!isInteractive()) throw new CommandError('Which service? Give --url, or set COFFER_URL.');
