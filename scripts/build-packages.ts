@@ -47,6 +47,7 @@ const PACKAGES: Readonly<Record<string, Package>> = {
     hasTypes: false,
   },
   client: { sources: ['src/**/*.ts'], copied: [], hasTypes: true },
+  detection: { sources: ['src/**/*.ts'], copied: [], hasTypes: false },
   cli: { sources: ['main.js', 'src/**/*.ts'], copied: [], hasTypes: false },
 };
 /** Only the generator of the docs, which needs a checkout. */

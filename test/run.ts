@@ -130,7 +130,7 @@ const MINUTES_MAX =
   Number(options.kills ?? 0) * KILL_MINUTES_MAX +
   Number(options.requests ?? 0) / REQUESTS_A_MINUTE_MIN +
   Number(options.seconds ?? 0) / 10;
-const FILES = ['server', 'client', 'cli', 'agent', 'test', 'bench', 'evaluate'].map(
+const FILES = ['server', 'client', 'detection', 'cli', 'agent', 'test', 'bench', 'evaluate'].map(
   (folder) => `${folder}/**/*.test.ts`,
 );
 const files = globSync(FILES)

@@ -5,7 +5,6 @@ import { describe, test } from 'node:test';
 import { parse } from 'acorn';
 import { fullAncestor } from 'acorn-walk';
 import { transformSync } from 'esbuild';
-import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { superLinear } from '../support/backtracking.ts';
 
 /**
@@ -18,7 +17,6 @@ const ROOT = join(import.meta.dirname, '../..');
 /** What may take longer, and why that does no harm. */
 const SLOWER = new Map([
   ['cli/src/main.ts: (too many arg', 'reads the command that a person typed'],
-  ['cli/src/scan/detect.ts: -----BEGIN (?', 'reads on for at most 40 short headers, which hold no further beginning'],
   [
     String.raw`server/src/features/reference/example.ts: \[\n\s+([^[\]`,
     'reads examples that are made from the declarations',
@@ -35,12 +33,13 @@ const MADE_IN_FUNCTIONS = new Map([
   ['server/src/features/webhooks/service.ts', 'an id in a cursor, which is a literal'],
   ['server/src/kernel/base/ids.ts', 'the prefix of an id, and a count of letters; made on import for most'],
   ['server/src/kernel/crypto/credential-text.ts', 'the prefix of a credential, and a count of letters; made on import'],
-  ['server/src/features/copilot/redactor/secret-formats.ts', 'the table of formats in this file; made on import'],
-  ['server/src/features/copilot/redactor/next-match.ts', 'a copy of a pattern that is checked where it stands'],
   ['server/src/features/secrets/value/openssh-key.ts', 'a number of columns, and no repetition without a bound'],
   ['server/src/features/reference/example.ts', 'patterns of the declarations, on examples made here'],
   ['server/src/features/sign-on/providers.ts', 'the form of names; the same that the declarations have'],
-  ['cli/src/scan/formats.ts', 'the table of formats in this file; made on import'],
+  ['detection/src/formats.ts', 'the beginnings of the formats, which are literals; made on import'],
+  ['detection/src/formats/format.ts', 'the formats beside this file, which are literals; made on import'],
+  ['detection/src/next-match.ts', 'a copy of a pattern that is checked where it stands'],
+  ['detection/src/services.ts', 'the lengths in the table of this file; made on import'],
   ['cli/src/template.ts', 'two patterns that are checked where they stand, one after the other'],
 ]);
 
@@ -51,9 +50,9 @@ interface Pattern {
 }
 
 const isSource = (file: string) => !file.endsWith('.test.ts') && !file.endsWith('.d.ts');
-const files = globSync('{server/src,client/src,cli/src,agent/src,console/src}/**/*.{ts,tsx}', { cwd: ROOT }).filter(
-  isSource,
-);
+const files = globSync('{server/src,client/src,detection/src,cli/src,agent/src,console/src}/**/*.{ts,tsx}', {
+  cwd: ROOT,
+}).filter(isSource);
 
 /** The literals of a file, and whether it makes patterns while it is loaded, or in functions. */
 function patternsIn(file: string): { literals: Pattern[]; isMaking: boolean; isMakingInFunctions: boolean } {
@@ -77,6 +76,8 @@ function patternsIn(file: string): { literals: Pattern[]; isMaking: boolean; isM
 
 /** The patterns that modules make while they are loaded. */
 async function madeOnImport(names: readonly string[]): Promise<Pattern[]> {
+  // Its patterns are those of a package, on what a database answers.
+  await import('pg');
   const made: Pattern[] = [];
   const Original = RegExp;
   let file = '';
@@ -100,8 +101,9 @@ async function madeOnImport(names: readonly string[]): Promise<Pattern[]> {
   return made;
 }
 
-/** Of the schemas of all inputs: they meet text before anything else does. */
-function declaredPatterns(): Pattern[] {
+/** Of the schemas of all inputs: they meet text before anything else does. They are loaded after the patterns of modules were noted. */
+async function declaredPatterns(): Promise<Pattern[]> {
+  const { DECLARATIONS } = await import('../../server/src/tools/declarations.ts');
   const found: Pattern[] = [];
   const visit = (schema: unknown, file: string): void => {
     if (typeof schema !== 'object' || schema === null) return;
@@ -120,7 +122,7 @@ test('no pattern takes more than linear time on the text of others', async () =>
   const inFunctions = all.filter(({ isMakingInFunctions }) => isMakingInFunctions).map(({ file }) => file);
   assert.deepEqual(inFunctions.sort(), [...MADE_IN_FUNCTIONS.keys()].sort());
   const made = await madeOnImport(all.filter(({ isMaking }) => isMaking).map(({ file }) => file));
-  const declared = declaredPatterns();
+  const declared = await declaredPatterns();
   const literals = all.flatMap((one) => one.literals);
   assert.ok(literals.length > 600 && made.length > 60 && declared.length > 200, 'few patterns were found');
   const distinct = new Map<string, Pattern>();

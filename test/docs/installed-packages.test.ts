@@ -22,7 +22,7 @@ const installed = Object.entries(packages).filter(([path]) => path.includes('nod
 
 describe('what runs needs nothing that only tests need', () => {
   const isOmitted = ({ dev, devOptional }: Locked) => dev === true || devOptional === true;
-  const sources = globSync('{server,client,cli}/**/*.{ts,js}', {
+  const sources = globSync('{server,client,detection,cli}/**/*.{ts,js}', {
     exclude: ['**/node_modules', '**/*.test.ts', 'client/generate.ts'],
   });
   const IMPORTS =

@@ -127,6 +127,16 @@ describe('layers', () => {
     }
   });
 
+  test('detection knows nothing of the rest, and the rest only its door', () => {
+    for (const file of sources.filter((f) => /^(?:server|cli|detection)\//.test(f) && !isTest(f))) {
+      const isInside = file.startsWith('detection/');
+      for (const target of importsOf(file)) {
+        if (isInside) assert.ok(target.startsWith('detection/src/'), `${file} imports ${target}`);
+        else if (target.startsWith('detection/')) assert.match(target, /^detection\/src\/(?:index|entropy)\.ts$/, file);
+      }
+    }
+  });
+
   test('the console uses the public API only, through the client library', () => {
     for (const file of sources.filter((f) => f.startsWith('console/src/') && !isTest(f))) {
       for (const target of importsOf(file)) assert.ok(target.startsWith('console/src/'), `${file} imports ${target}`);

@@ -56,6 +56,7 @@ const NAMES = new Map([
   ['isMadeOfWords', 'words of a language, in a text that may be a secret'],
   ['TYPE_WORDS', 'words of a language, in a text that may be a secret'],
   ['DUMMY_WORDS', 'words of a language, in a text that may be a secret'],
+  ['SAMPLE_WORDS', 'words of a language, in a text that may be a secret'],
   ['forget_at', 'a column in databases of earlier releases'],
   ['operator_words', 'a table in databases of earlier releases'],
 ]);
@@ -67,8 +68,7 @@ const FILES = new Map([
   ['server/src/kernel/crypto/common-passwords.ts: words', 'the list has words of a language'],
   ['server/src/kernel/audit/chain/archived-ranges.ts: kept', 'a column of audit_archives'],
   ['server/src/kernel/storage/tables.ts: kept', 'a column of audit_archives'],
-  ['cli/src/scan/detect.ts: words', 'words of a language'],
-  ['cli/src/scan/judgement.ts: words', 'words of a language'],
+  ['detection/src/judgement.ts: words', 'words of a language'],
   ['evaluate/redactor/secret-values.ts: words', 'passwords are made of words of a language'],
 ]);
 

@@ -25,6 +25,7 @@ const KINDS: Readonly<Record<PackageName, readonly RegExp[]>> = {
     /^docs\/(guide\/[A-Za-z-]+|operations|generated\/(configuration|quotas))\.md$/,
   ],
   client: [/^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.(js|d\.ts)$/],
+  detection: [/^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.js$/],
   cli: [/^main\.js$/, /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.js$/],
   agent: [/^coffer-agent\.mjs$/],
 };
@@ -125,7 +126,7 @@ describe('installed', () => {
   let folder = '';
   const installed = (...path: string[]) => join(folder, 'node_modules/@coffer', ...path);
   before(async () => {
-    folder = await unpacked(packages, ['server', 'client', 'cli', 'agent']);
+    folder = await unpacked(packages, PACKAGES);
   });
 
   test('the service starts, keeps a secret, serves its guide and is backed up by the command', async () => {

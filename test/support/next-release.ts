@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PARTS = ['server', 'client', 'cli', 'console', 'docs', 'package.json'];
+const PARTS = ['server', 'client', 'detection', 'cli', 'console', 'docs', 'package.json'];
 export const NEXT_RELEASE = '99.0.0';
 
 const folders: string[] = [];

@@ -6,7 +6,7 @@ import { after } from 'node:test';
 import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
-export const PACKAGES = ['server', 'client', 'cli', 'agent'] as const;
+export const PACKAGES = ['server', 'client', 'detection', 'cli', 'agent'] as const;
 export type PackageName = (typeof PACKAGES)[number];
 const run = promisify(execFile);
 const RUN_MS = 120_000;

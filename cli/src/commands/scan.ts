@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { CONFIDENCES, type Confidence, isAtLeast } from '../../../detection/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { note, printJson, printTable } from '../output.ts';
@@ -15,6 +16,7 @@ interface ScanOptions extends GlobalOptions {
   baseline?: string;
   updateBaseline?: boolean;
   maxFileSize: string;
+  confidence: Confidence;
 }
 
 export function register(program: Command): void {
@@ -24,6 +26,11 @@ export function register(program: Command): void {
     .argument('[paths...]', 'files and folders, or - for standard input; the working directory unless given')
     .option('--staged', 'scan what is staged in git')
     .option('--since <ref>', 'scan what the commits since a commit, tag or branch added')
+    .addOption(
+      new Option('--confidence <level>', 'how sure a finding must be to be reported')
+        .choices(REPORTED)
+        .default('medium'),
+    )
     .option('--known', 'also ask the service which of the secrets that you may list have what is found')
     .option('--parts', 'with --known: also search for it inside longer values that you may read, which takes longer')
     .option('--vault <vault>', 'with --known: ask about this vault only')
@@ -33,6 +40,9 @@ export function register(program: Command): void {
     .addHelpText('after', HELP)
     .action((paths: string[], _: unknown, command: Command) => scan(paths, command));
 }
+
+/** What is less sure counts only if a vault has it. */
+const REPORTED = CONFIDENCES.filter((confidence) => confidence !== 'possible');
 
 const HELP = `
 A line with the text coffer:allow is left out; .cofferignore lists paths that are, by the rules of .gitignore.
@@ -45,9 +55,10 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
   const tally: Tally = { files: 0, bytes: 0, skipped: [] };
   const pieces = await piecesFor(paths, options, tally);
   const seen = new Map<string, Finding>();
+  const isSure = ({ confidence }: Finding) => isAtLeast(confidence, options.confidence);
   for await (const piece of pieces) {
     for (const finding of await addedFindings(piece)) {
-      if (finding.isWeak && options.known !== true) continue;
+      if (!isSure(finding) && options.known !== true) continue;
       // In a history the same value is in the same file again and again: the commit that brought it is named.
       const place = finding.commit === null ? `${finding.line}:${finding.column}` : '';
       const key = `${finding.file}\0${place}\0${finding.value}`;
@@ -59,7 +70,7 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
       );
   }
   const knownSecrets = options.known === true ? await askService([...seen.values()], options, command) : null;
-  const all = [...seen.values()].filter(({ isWeak, stored }) => !isWeak || stored.length > 0);
+  const all = [...seen.values()].filter((finding) => isSure(finding) || finding.stored.length > 0);
   const { shown, accepted } = await withoutAccepted(all, options);
   report({ findings: shown, accepted }, tally, knownSecrets, options.json === true);
   if (shown.length > 0) process.exitCode = EXIT.local;
@@ -139,11 +150,12 @@ function report(
   isJson: boolean,
 ): void {
   if (isJson) {
-    const shown = findings.map(({ file, line, column, kind, sample, commit, stored }) => ({
+    const shown = findings.map(({ file, line, column, kind, confidence, sample, commit, stored }) => ({
       file,
       line,
       column,
       kind,
+      confidence,
       sample,
       ...(commit !== null && { commit }),
       ...(knownSecrets !== null && { stored: [...new Set(stored)] }),

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isAtLeast } from '../../../detection/src/index.ts';
 import { Draws } from '../../../evaluate/anomalies/random.ts';
 import { cleanTextsOf } from '../../../evaluate/redactor/clean-texts.ts';
 import { SECRET_KINDS } from '../../../evaluate/redactor/secret-values.ts';
-import { detect } from './detect.ts';
+import { findingsIn } from './findings.ts';
 
 /** A labelled corpus: every kind of secret that the redactor is measured with, as files have it, and texts that have none. */
 const SEED = 7;
@@ -22,7 +23,8 @@ const FILES: readonly { name: string; write: (variable: string, text: string) =>
 const quotedIfLines = (text: string) => (text.includes('\n') ? JSON.stringify(text) : text);
 const camel = (name: string) => name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-const strong = (text: string, file: string) => detect(Buffer.from(text), file).filter(({ isWeak }) => !isWeak);
+const strong = (text: string, file: string) =>
+  findingsIn({ file, bytes: Buffer.from(text), line: 1 }).filter(({ confidence }) => isAtLeast(confidence, 'medium'));
 
 test('of labelled files nearly every secret is found, and nearly nothing else', () => {
   const draws = new Draws(SEED);
@@ -65,7 +67,7 @@ test('100 MB of text are scanned in seconds', () => {
   const lines = cleanTextsOf(SEED).join('\n');
   const piece = Buffer.from(lines.repeat(Math.ceil(1_000_000 / lines.length)));
   const before = process.cpuUsage();
-  for (let i = 0; i < 10; i++) detect(piece, 'notes.txt');
+  for (let i = 0; i < 10; i++) findingsIn({ file: 'notes.txt', bytes: piece, line: 1 });
   const { user, system } = process.cpuUsage(before);
   const secondsFor100 = ((user + system) / 1e6 / (piece.length * 10)) * 100e6;
   // A slow machine takes several times as long as the two seconds of an ordinary one.

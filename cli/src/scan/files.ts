@@ -129,9 +129,9 @@ export function* piecesOfText(file: string, bytes: Buffer): Generator<Piece> {
   }
 }
 
-export function newlinesIn(bytes: Buffer, start: number, end: number): number {
+export function newlinesIn(text: Buffer | string, start: number, end: number): number {
   let count = 0;
-  for (let at = bytes.indexOf(10, start); at !== -1 && at < end; at = bytes.indexOf(10, at + 1)) count++;
+  for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++;
   return count;
 }
 

@@ -1,4 +1,5 @@
-import { type Detected, detect } from './detect.ts';
+import { isAscii } from 'node:buffer';
+import { type Confidence, detect, type Match } from '../../../detection/src/index.ts';
 import { newlinesIn, type Piece } from './files.ts';
 
 /** A leak, and where it is. The value is shown to nobody. */
@@ -9,11 +10,11 @@ export interface Finding {
   lastLine: number;
   column: number;
   kind: string;
+  confidence: Confidence;
   /** At most four characters of it. */
   sample: string;
   commit: string | null;
   value: string;
-  isWeak: boolean;
   /** Secrets that have the value, as `vault/path`. */
   stored: string[];
 }
@@ -23,19 +24,20 @@ const ALLOWED = 'coffer:allow';
 const SAMPLE_MAX = 4;
 
 export function findingsIn({ file, bytes, line, commit }: Piece): Finding[] {
+  const text = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8');
   const findings: Finding[] = [];
   let counted = 0;
   let current = line;
-  for (const detected of detect(bytes, file)) {
+  for (const match of detect(text, { file, isThorough: false })) {
     // They come in their order, so that each line is counted once.
-    current += newlinesIn(bytes, counted, detected.start);
-    counted = detected.start;
-    const lineStart = detected.start === 0 ? 0 : bytes.lastIndexOf(10, detected.start - 1) + 1;
-    const lineEnd = bytes.indexOf(10, detected.start);
-    if (bytes.subarray(lineStart, lineEnd === -1 ? bytes.length : lineEnd).includes(ALLOWED)) continue;
-    const lastLine = current + newlinesIn(bytes, detected.start, detected.end);
-    const where = { file, line: current, lastLine, column: detected.start - lineStart + 1, commit: commit ?? null };
-    findings.push(findingOf(detected, where));
+    current += newlinesIn(text, counted, match.start);
+    counted = match.start;
+    const lineStart = match.start === 0 ? 0 : text.lastIndexOf('\n', match.start - 1) + 1;
+    const lineEnd = text.indexOf('\n', match.start);
+    if (text.slice(lineStart, lineEnd === -1 ? text.length : lineEnd).includes(ALLOWED)) continue;
+    const lastLine = current + newlinesIn(text, match.start, match.end);
+    const where = { file, line: current, lastLine, column: match.start - lineStart + 1, commit: commit ?? null };
+    findings.push(findingOf(match, text.slice(match.start, match.end), where));
   }
   return findings;
 }
@@ -70,10 +72,11 @@ function memoized(compute: () => string[]): () => ReadonlySet<string> {
 }
 
 function findingOf(
-  { kind, value, isWeak }: Detected,
+  { rule, confidence }: Match,
+  value: string,
   where: Pick<Finding, 'file' | 'line' | 'lastLine' | 'column' | 'commit'>,
 ): Finding {
-  return { ...where, kind, sample: sampleOf(value), value, isWeak, stored: [] };
+  return { ...where, kind: rule, confidence, sample: sampleOf(value), value, stored: [] };
 }
 
 /** Enough to find it on its line, and less of what is short. */

@@ -1,4 +1,5 @@
 import { type Coffer, CofferError, CursorCheck, collected } from '../../../client/src/index.ts';
+import { CONFIDENCES } from '../../../detection/src/index.ts';
 import { inParallel } from '../migrate/parallel.ts';
 import type { Finding } from './findings.ts';
 
@@ -63,11 +64,8 @@ export async function compareStored(
 /** The spellings in which a value may be stored: files end with a newline, and a key in quotes has its lines escaped. */
 function spellingsOf(value: string, kind: string | undefined): string[] {
   if (kind !== 'private-key') return [value, `${value}\n`];
-  const [, label] = /^-----BEGIN ([A-Z0-9 ]+)-----/.exec(value) ?? [];
   const lines = value.replaceAll('\\n', '\n').replaceAll('\r\n', '\n').trimEnd();
-  // A finding ends where the last line begins.
-  const whole = `${lines}\n-----END ${label}-----`;
-  return [whole, `${whole}\n`];
+  return [lines, `${lines}\n`];
 }
 
 /**
@@ -104,9 +102,11 @@ export async function searchStored(
   return search;
 }
 
+const rankOf = (finding: Finding | undefined) => CONFIDENCES.indexOf(finding?.confidence ?? 'possible');
+
 /** What surely is a secret comes before what only may be one. */
 function strongest(byText: ReadonlyMap<string, Finding[]>, max: number) {
-  const sorted = [...byText].toSorted(([, a], [, b]) => Number(a[0]?.isWeak) - Number(b[0]?.isWeak));
+  const sorted = [...byText].toSorted(([, a], [, b]) => rankOf(b[0]) - rankOf(a[0]));
   return { chosen: sorted.slice(0, max), left: Math.max(0, sorted.length - max) };
 }
 

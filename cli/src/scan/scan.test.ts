@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { detect } from '../../../detection/src/index.ts';
 import { addPerson } from '../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
 import { addPolicy } from '../../../test/support/vaults.ts';
-import { detect } from './detect.ts';
 import { textIn } from './files.ts';
 import { sampleOf } from './findings.ts';
 import { parseChanges } from './git-raw.ts';
@@ -107,7 +107,7 @@ describe('scan of files', () => {
     const json = await scan(folder, ['--json', 'src']);
     assert.equal(json.code, 1);
     assert.deepEqual(JSON.parse(json.stdout).findings, [
-      { file: 'src/a.ts', line: 2, column: 12, kind: 'github-token', sample: 'ghp_…' },
+      { file: 'src/a.ts', line: 2, column: 12, kind: 'github-token', confidence: 'high', sample: 'ghp_…' },
     ]);
     const clean = await scan(folder, ['ok.md']);
     assert.equal(clean.code, 0);
@@ -506,7 +506,7 @@ describe('rules of scans', () => {
     ];
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constantFrom(...fragments), fc.string())), (parts) => {
-        const found = detect(Buffer.from(parts.join('')), 'any.txt');
+        const found = detect(parts.join(''), { file: 'any.txt', isThorough: false });
         for (const [i, one] of found.entries()) assert.ok(one.start < one.end && one.start >= (found[i - 1]?.end ?? 0));
       }),
     );
@@ -527,7 +527,7 @@ describe('rules of scans', () => {
       '?sig=',
     ];
     const before = process.cpuUsage();
-    for (const text of texts) detect(Buffer.from(text.repeat(size / text.length)), 'x.txt');
+    for (const text of texts) detect(text.repeat(size / text.length), { file: 'x.txt', isThorough: false });
     const { user } = process.cpuUsage(before);
     assert.ok(user < 60e6, `${user / 1e6} s`);
   });

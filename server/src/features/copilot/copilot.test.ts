@@ -340,7 +340,7 @@ onBothInSuite('the assistant', (database) => {
         [`// a client\nconst id = "${key}";`, 2, 'aws-access-key-id'],
         [`const id = "${key.slice(0, 6)}" +\n  "${key.slice(6, 12)}" + "${key.slice(12)}";`, 1, 'aws-access-key-id'],
         [`\n\nconst id = atob("${Buffer.from(key).toString('base64')}");`, 3, 'aws-access-key-id'],
-        ['const db = {\n  password: "Tr0ub4dor&3x",\n};', 2, 'password-assignment'],
+        ['const db = {\n  password: "Tr0ub4dor&3x",\n};', 2, 'password'],
         [`connect(["${stored.slice(0, 6)}", "${stored.slice(6)}"].join(""));`, 1, 'stored-value'],
       ];
       for (const [code, line, rule] of cases) {

@@ -1,5 +1,5 @@
+import { entropyOf } from '../../../../detection/src/entropy.ts';
 import { isCommonPassword } from './common-passwords.ts';
-import { entropyOf } from './entropy.ts';
 
 /** A shorter or more regular value can be guessed by trying all of its kind. */
 const UNGUESSABLE_LENGTH_MIN = 12;

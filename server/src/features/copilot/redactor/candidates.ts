@@ -1,8 +1,12 @@
-import { NextMatch } from './next-match.ts';
-import { type Quoting, quotedRuns } from './quoted-runs.ts';
-import { UNFOLDINGS } from './scan.ts';
-import { startOfTrailing } from './sentence-end.ts';
-import { decodedWords, originOf } from './unfolding.ts';
+import {
+  decodedRuns,
+  NextMatch,
+  originOf,
+  type Quoting,
+  quotedRuns,
+  startOfTrailing,
+  UNFOLDINGS,
+} from '../../../../../detection/src/index.ts';
 
 /** A part of a text that may be a stored value. */
 export interface Candidate {
@@ -67,7 +71,7 @@ export function* candidateSteps(text: string): Generator<void, Candidate[]> {
     }
     yield;
   }
-  for (const { start, end, text: plain } of decodedWords(text)) {
+  for (const { start, end, text: plain } of decodedRuns(text)) {
     candidates.push({ start, end, value: plain }, { start, end, value: plain.trim() });
     for (const { value } of plainCandidates(plain)) candidates.push({ start, end, value });
     yield;

@@ -42,20 +42,3 @@ export function merged(findings: readonly Finding[]): Finding[] {
   }
   return result;
 }
-
-/** How many of these four a text has: lower case, upper case, digits, others. */
-export function classesOf(text: string): number {
-  return [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((one) => one.test(text)).length;
-}
-
-const DUMMY_WORDS =
-  /change[-_ ]?me|change[-_ ]?it|placeholder|example|sample|dummy|redacted|your[-_ ]|my[-_]?(?:password|secret|token|key)|not[-_ ]?a[-_ ]?(?:real|secret)|insert[-_ ]|replace[-_ ]|^(?:x{3,}|\*{3,}|\.{3,}|-{3,}|_{3,}|password\d{0,3}|passwd|secret|token|test|string|str|text|value|null|none|nil|true|false|undefined|required|optional|hidden|masked|todo|tbd|n\/a|foo(?:bar)?|bar|baz|default)$/i;
-const REFERENCE =
-  /^(?:\$\{[^}]*(?:\}\S*)?|\$[A-Za-z_]\w*(?:[/.:][\w./:-]*)?|\$\(.*|\{\{.*|<[^>]*>?|%[A-Za-z_]+%|\[?[A-Z_]+_\d{1,6}\]?|\[[A-Z_]+\]|@[A-Za-z.]+|!(?:Ref|Sub|GetAtt|Secret|vault)\b.*|\.{0,2}\/[\w./-]*)$|^(?:coffer:\/\/|vault:|arn:|op:\/\/|process\.env|os\.(?:environ|getenv)|ENV\[|env\(|getenv|System\.|secrets\.|config\.|vars?\.|self\.|this\.|req\.|ctx\.|params?\.|await\b|new\b|function\b|null\b)/;
-
-const isOneLetter = (value: string) => value !== '' && value === value.charAt(0).repeat(value.length);
-
-/** Text that stands for a value, as documentation and code write it: `changeme`, `${TOKEN}`, `<password>`, a placeholder of ours. */
-export function isDummy(value: string): boolean {
-  return DUMMY_WORDS.test(value) || REFERENCE.test(value) || isOneLetter(value);
-}

@@ -7,7 +7,6 @@ import { KINDS, merged } from './finding.ts';
 import { Redaction } from './redaction.ts';
 import { scan } from './scan.ts';
 import { RedactedStream } from './stream.ts';
-import { joined, originOf, percentDecoded, unescaped, withoutInvisible } from './unfolding.ts';
 
 const nothingStored = async () => new Set<string>();
 const masked = (text: string) => new Redaction(nothingStored).mask(text);
@@ -280,22 +279,6 @@ describe('placeholders', () => {
     );
     assert.deepEqual([redaction.counts, redaction.stored], [{ secret: 2 }, 2]);
   });
-});
-
-test('every character of an unfolded text knows where it comes from', () => {
-  const text = 'a%41b \\u0042 "x" + "y" \uff21\u200bz';
-  for (const [unfold, part, source] of [
-    [percentDecoded, 'aAb', 'a%41b'],
-    [unescaped, ' B ', ' \\u0042 '],
-    [joined, '"xy"', '"x" + "y"'],
-    [withoutInvisible, 'Az', '\uff21\u200bz'],
-  ] as const) {
-    const unfolded = unfold(text);
-    assert.ok(unfolded !== null);
-    const at = unfolded.text.indexOf(part);
-    const { start, end } = originOf(unfolded, at, at + part.length);
-    assert.equal(text.slice(start, end), source);
-  }
 });
 
 describe('a stream', () => {

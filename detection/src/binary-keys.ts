@@ -1,11 +1,17 @@
-import type { Finding } from './finding.ts';
-import { encodedRuns } from './unfolding.ts';
+import { encodedRuns } from './encoded-runs.ts';
+import type { Match } from './match.ts';
+
+/** How the encodings of a sequence and of an OpenSSH key begin: only such runs are decoded. */
+const BEGINNINGS = /^(?:M[A-Za-z0-9+/]|b3BlbnNzaC1r|(?:0x)?(?:30|6f70656e737368))/i;
+const RUN_LENGTH_MIN = 40;
 
 /** Private keys in base64 or hexadecimal without the lines that PEM puts around them. */
-export function binaryKeyFindings(text: string): Finding[] {
-  return encodedRuns(text)
-    .filter(({ bytes }) => isPrivateKey(bytes))
-    .map(({ start, end }) => ({ start, end, kind: 'private_key', rule: 'private-key' }));
+export function privateKeyRuns(text: string): Match[] {
+  const matches: Match[] = [];
+  for (const { start, end, bytes } of encodedRuns(text, BEGINNINGS, RUN_LENGTH_MIN)) {
+    if (isPrivateKey(bytes)) matches.push({ start, end, kind: 'private_key', rule: 'private-key', confidence: 'high' });
+  }
+  return matches;
 }
 
 const OPENSSH_MAGIC = Buffer.from('openssh-key-v1\0', 'latin1');

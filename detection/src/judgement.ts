@@ -1,0 +1,118 @@
+import { entropyOf } from './entropy.ts';
+
+/** How many of these four a text has: lower case, upper case, digits, others. */
+export function classesOf(text: string): number {
+  return [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((one) => one.test(text)).length;
+}
+
+/** Letters of both cases and digits, in no order. */
+export function isMixed(text: string): boolean {
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text) && entropyOf(text) >= 4.2;
+}
+
+const HEX = /^(?:0x)?(?:[a-f0-9]{24,256}|[A-F0-9]{24,256})$/;
+
+/** Digits in hexadecimal as random numbers have them. */
+export function isRandomHex(text: string): boolean {
+  return HEX.test(text) && /[A-Fa-f]/.test(text) && /\d/.test(text) && entropyOf(text) >= 2.9;
+}
+
+/** Paths, names in camel case and slugs have letters in runs of one case, with few changes between letters and digits. */
+export function isMadeOfWords(text: string): boolean {
+  let letters = 0;
+  for (const [run] of text.matchAll(/[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])/g)) letters += run.length;
+  return letters >= text.length * 0.6;
+}
+
+/** How often a text changes between lower case, upper case and digits, for each of its characters. Random text does so at every second one. */
+export function changesIn(text: string): number {
+  let changes = 0;
+  let last = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const kind = code >= 97 ? 1 : code >= 65 ? 2 : code >= 48 && code <= 57 ? 3 : 4;
+    if (at > 0 && kind !== last) changes++;
+    last = kind;
+  }
+  return text.length < 2 ? 0 : changes / (text.length - 1);
+}
+
+/** Ids, names, addresses, versions, times and digests that stand beside such names without being a secret. */
+export function isIdentifier(value: string): boolean {
+  return IDENTIFIERS.some((form) => form.test(value));
+}
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const IDENTIFIERS: readonly RegExp[] = [
+  /^[a-z]+(?:[-_./:][a-z0-9]{1,12}){0,12}$/,
+  /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/,
+  /^(?:vault|sec|req|anom|host|tenant|user|group|policy|token|audit|approval|exporter|webhook|delivery|cluster|acct|apath|lease)_[0-9a-z]{20,32}$/i,
+  /^(?:https?|ssh|git|file|s3|gs|redis|amqp):\/\/[^@]*$/,
+  UUID,
+  /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?$/,
+  /^v?\d+(?:\.\d+){1,12}(?:[-+][\w.]+)?$/,
+  /^(?:sha(?:1|256|384|512)[-:]|SHA256:|ssh-|ecdsa-|AAAA[BCE])/,
+  /^[\w.+-]+@[\w-]+(?:\.[\w-]+)*$/,
+  /^\d+(?::v\d+)?$/,
+  /^[A-Z][a-z]*(?:-[A-Z][a-z]+)+$/,
+  /^[A-Za-z_$]+\d{0,3}(?:\??\.[A-Za-z_$]+\d{0,3})+$/,
+  /^[A-Za-z]?[a-z]+(?:[A-Z][a-z]+){1,8}\d?$/,
+  /^[\w./-]+\.(?:pem|key|crt|json|ya?ml|txt|env|ts|js|py|go|md|conf|toml|html|css|png|svg)$/,
+  // Actions and roles of access policies: `iam:PassRole`, `roles/storage.admin`.
+  /^[a-z][a-z0-9-]*:[A-Za-z*]+$/,
+];
+
+/** A call, an index, an operator or a template instead of a literal. */
+export function isCode(value: string): boolean {
+  return CODE.some((form) => form.test(value));
+}
+
+const CODE: readonly RegExp[] = [
+  /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?:\(|\[|\?\.|\s+[+|&]{1,2})/,
+  /\$\{|\{\{|<%|%[sdv](?![A-Za-z0-9])|^\{\d?\}|=>/,
+  // A pattern, or data that has names of its own.
+  /^\^|^\(\?|^[[{]["']?[a-z_]*["']?(?:$|[:,=\s])|\[\^/,
+];
+
+const TYPE_WORDS =
+  /^(?:string|str|text|bytes|buffer|number|int|integer|bool(?:ean)?|char|varchar|object|any|unknown|void|type|enum|array|list|map|optional|required|SecretStr|Secret|String|Password|Token)\b[?[\]|;,<]{0,3}$/i;
+
+/** The name of a type in a declaration. */
+export function isType(value: string): boolean {
+  return TYPE_WORDS.test(value);
+}
+
+/** A password as people choose one. A word alone is more often a label or a message. */
+export function looksChosen(value: string, isQuoted: boolean): boolean {
+  if (/\s/.test(value) || value.length < 7 || isIdentifier(value)) return false;
+  if (/^[A-Za-z_-]+$/.test(value)) return false;
+  if (looksRandom(value)) return true;
+  return classesOf(value) >= (isQuoted ? 2 : 3) && entropyOf(value) >= 2.5;
+}
+
+/** Letters and digits without order, as programs make them. */
+export function looksRandom(value: string): boolean {
+  if (value.length < 16 || /\s/.test(value) || isIdentifier(value) || /^[A-Za-z]+$/.test(value)) return false;
+  if (isRandomHex(value)) return true;
+  return /\d/.test(value) && /[A-Za-z]/.test(value) && entropyOf(value) >= 3.3 && !isMadeOfWords(value);
+}
+
+const KEY_LENGTH_MIN = 12;
+const ENTROPY_MIN = 3.5;
+
+/** Whether a value beside the name of a key may be one. */
+export function mayBeKey(value: string): boolean {
+  if (value.length < KEY_LENGTH_MIN || /\s/.test(value) || isIdentifier(value)) return false;
+  if (/^[A-Za-z]+$/.test(value) && !(/[a-z][A-Z]/.test(value) && entropyOf(value) >= 4)) return false;
+  return entropyOf(value) >= ENTROPY_MIN || isRandomHex(value) || looksRandom(value);
+}
+
+/** Whether a value beside the name of a password may be one. */
+export function mayBePassword(value: string, isQuoted: boolean): boolean {
+  // A sentence about passwords goes on with words; a password that is only lower-case letters is accepted if it is quoted.
+  if (/^\p{L}+$/u.test(value)) return isQuoted && value.length >= 8 && entropyOf(value) >= 2.5;
+  if (/^[a-z]+(?:[-_/.][a-z]+)*$/.test(value) && !isQuoted) return false;
+  if (isQuoted && /\s/.test(value) && !/\d/.test(value) && value.split(/\s+/).length < 4) return false;
+  return classesOf(value) >= 2 || entropyOf(value) >= 3;
+}
