@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../server/src/assembly/settings.ts';
 import { compactAuditJob } from '../server/src/features/audit/index.ts';
 import { HOUR_MS } from '../server/src/kernel/base/clock.ts';
 import { withKernel } from '../server/src/operator/with-kernel.ts';
-import { loadConfig } from '../server/src/settings/config.ts';
 import { DATABASE_FILE } from '../server/src/start/open-storage.ts';
 import { query } from '../test/support/postgres.ts';
 import type { Settings } from './cases.ts';

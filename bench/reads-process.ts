@@ -1,10 +1,10 @@
+import { loadConfig } from '../server/src/assembly/settings.ts';
 import type { AuditEntry } from '../server/src/kernel/audit/entry/entry.ts';
 import { DAY_MS, systemClock } from '../server/src/kernel/base/clock.ts';
 import { newId } from '../server/src/kernel/base/ids.ts';
 import { findOperatorTenant } from '../server/src/kernel/integrity/tenant-rows.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
-import { loadConfig } from '../server/src/settings/config.ts';
 import { openKernel } from '../server/src/start/open-kernel.ts';
 import { openStorage } from '../server/src/start/open-storage.ts';
 import { resourcesOf } from './scan-data.ts';

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { loadConfig } from '../server/src/assembly/settings.ts';
 import { newSecretRow, versionRow } from '../server/src/features/secrets/storage/secret-rows.ts';
 import { SECRETS, type SecretRow, VERSIONS } from '../server/src/features/secrets/storage/tables.ts';
 import { sealerFor } from '../server/src/features/secrets/value/sealing.ts';
@@ -10,7 +11,6 @@ import { findOperatorTenant, findTenantByName } from '../server/src/kernel/integ
 import { createLogger } from '../server/src/kernel/observability/log.ts';
 import type { Reader } from '../server/src/kernel/storage/database.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
-import { loadConfig } from '../server/src/settings/config.ts';
 import { openKernel } from '../server/src/start/open-kernel.ts';
 import { openStorage } from '../server/src/start/open-storage.ts';
 import { ownerOf, pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadConfig } from '../../server/src/assembly/settings.ts';
 import type { AuditEntry } from '../../server/src/kernel/audit/entry/entry.ts';
 import { CofferError } from '../../server/src/kernel/base/errors.ts';
 import { newId } from '../../server/src/kernel/base/ids.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
 import type { TimeSources } from '../../server/src/kernel/time/sources.ts';
-import { loadConfig } from '../../server/src/settings/config.ts';
 import { type App, startApp } from '../../server/src/start/app.ts';
 import type { Company } from './company.ts';
 import { type Access, DAY } from './traffic.ts';

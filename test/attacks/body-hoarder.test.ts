@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { loadConfig } from '../../server/src/assembly/settings.ts';
 import { TENANT_PART } from '../../server/src/kernel/http/request-body.ts';
 import { DRAINED_BYTES_MAX } from '../../server/src/kernel/http/unread-body.ts';
-import { loadConfig } from '../../server/src/settings/config.ts';
 import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { type HalfSent, halfSend } from '../support/half-sent.ts';
 import { addTenant, ok, refused, type Tenant } from '../support/people.ts';

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { type Operation, valueText } from '../../server/src/features/regions/crdt/operation.ts';
 import { Directory, type Write } from '../../server/src/features/regions/directory.ts';
 import { RegionIdentity } from '../../server/src/features/regions/identity.ts';
+import { regionSettings } from '../../server/src/features/regions/settings.ts';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from '../support/people.ts';
 import { promote, ThreeRegions, withLease } from '../support/regions.ts';
 import { call, onBothDatabases } from '../support/service.ts';
@@ -26,8 +27,9 @@ onBothDatabases('whoever has stolen a region', (database) => {
   before(async () => {
     await three.startWithTenants();
     const { config, database: rows, clock } = three.service(STOLEN).app.kernel;
-    if (config.region === null) throw new Error('it is no region');
-    identity = new RegionIdentity(config.region);
+    const region = config.of(regionSettings);
+    if (region === null) throw new Error('it is no region');
+    identity = new RegionIdentity(region);
     stolen = new Directory({ region: STOLEN, database: rows, clock, identity, onConflict: () => {} });
   });
   after(() => three.close());

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { FILE_NAMES } from '../../server/src/settings/secret-files.ts';
-import { SETTINGS } from '../../server/src/settings/settings.ts';
+import { ALL_SETTINGS } from '../../server/src/assembly/settings.ts';
+import { fileNames } from '../../server/src/settings/secret-files.ts';
 
 /** What the chart of the service repeats of other files. `npm run test:deploy` renders it, and applies it to a real API server. */
 
@@ -28,9 +28,9 @@ describe('the chart', () => {
       [...(new RegExp(`\\$${name} := list (.*?) }}`).exec(checks)?.[1] ?? '').matchAll(/"(\w+)"/g)].map(
         ([, each = '']) => each,
       );
-    const secret = SETTINGS.filter((setting) => setting.secret).map(({ name }) => name);
+    const secret = ALL_SETTINGS.filter((setting) => setting.secret).map(({ name }) => name);
     assert.deepEqual(listed('secret').sort(), secret.sort());
-    const known = new Set<string>([...SETTINGS.map(({ name }) => name), ...FILE_NAMES]);
+    const known = new Set<string>([...ALL_SETTINGS.map(({ name }) => name), ...fileNames(ALL_SETTINGS)]);
     const pods = ['_pods.tpl', 'deployment.yaml', 'backup.yaml']
       .map((file) => read(`${CHART}/templates/${file}`))
       .join('');

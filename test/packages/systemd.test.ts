@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { FILE_NAMES } from '../../server/src/settings/secret-files.ts';
-import { SETTINGS } from '../../server/src/settings/settings.ts';
+import { ALL_SETTINGS } from '../../server/src/assembly/settings.ts';
+import { fileNames } from '../../server/src/settings/secret-files.ts';
 import { newScratch } from '../support/packages.ts';
 
 /** The units of systemd: what they start, and how little they may do. */
@@ -41,7 +41,7 @@ describe('units of systemd', () => {
   });
 
   test('what they start is in a checkout, and every setting that they name exists', () => {
-    const known = new Set<string>([...SETTINGS.map(({ name }) => name), ...FILE_NAMES]);
+    const known = new Set<string>([...ALL_SETTINGS.map(({ name }) => name), ...fileNames(ALL_SETTINGS)]);
     for (const unit of UNITS.filter((each) => each.startsWith('systemd/'))) {
       const paths = valuesOf(unit, 'ExecStart').flatMap((line) => line.match(/\/opt\/coffer\/\S+\.js/g) ?? []);
       assert.equal(paths.length, 1);
@@ -53,7 +53,7 @@ describe('units of systemd', () => {
 
   test('a stop leaves time for the requests under way, and V8 may compile', () => {
     const [seconds] = valuesOf('systemd/coffer.service', 'TimeoutStopSec').map(Number);
-    const drain = Number(SETTINGS.find(({ name }) => name === 'CV_DRAIN_SECONDS')?.default);
+    const drain = Number(ALL_SETTINGS.find(({ name }) => name === 'CV_DRAIN_SECONDS')?.default);
     assert.ok(seconds !== undefined && seconds >= drain + 30, `${seconds}`);
     for (const unit of UNITS) {
       assert.deepEqual(valuesOf(unit, 'MemoryDenyWriteExecute'), [], unit);
@@ -61,7 +61,7 @@ describe('units of systemd', () => {
   });
 
   test('secrets come as credentials of systemd, and none as a variable', () => {
-    const secret = SETTINGS.filter((setting) => setting.secret).map(({ name }) => name);
+    const secret = ALL_SETTINGS.filter((setting) => setting.secret).map(({ name }) => name);
     for (const file of globSync('deploy/systemd/*', { cwd: ROOT })) {
       const text = readFileSync(join(ROOT, file), 'utf8');
       for (const name of secret) assert.doesNotMatch(text, new RegExp(`\\b${name}=`), file);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ArchiveBucket } from '../../server/src/features/audit/archive/archive-bucket.ts';
+import { archiveSettings } from '../../server/src/features/audit/archive/settings.ts';
 import { HOUR_MS } from '../../server/src/kernel/base/clock.ts';
 import { signedHeaders } from '../../server/src/kernel/outbound/aws-signature.ts';
 import { archive, archivesOf, grow, prune } from '../support/audit-growth.ts';
@@ -86,7 +87,7 @@ onBothDatabases('the archive in a bucket', (database) => {
 
   const bucket = () => {
     const { config, http, clock, operatorTenantId: owner } = service.app.kernel;
-    const target = config.auditArchive?.target;
+    const target = config.of(archiveSettings)?.target;
     assert.ok(target !== undefined && 'bucket' in target);
     return new ArchiveBucket(target, { http, clock, owner });
   };

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { CopilotProvider } from '../../server/src/settings/copilot-settings.ts';
+import type { CopilotProvider } from '../../server/src/features/copilot/settings.ts';
 
 const MODEL = 'eu.test-model-1:0';
 const API_KEY = createHash('sha256').update('key of the test provider').digest('hex');

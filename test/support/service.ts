@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, describe } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
+import { loadConfig } from '../../server/src/assembly/settings.ts';
 import { SCIM } from '../../server/src/features/scim/schemas.ts';
 import { FORWARD_STATUS } from '../../server/src/kernel/auth/region-gate.ts';
 import type { ErrorCode } from '../../server/src/kernel/base/errors.ts';
@@ -25,7 +26,6 @@ import type { LogLevel } from '../../server/src/kernel/observability/log-levels.
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
 import { formatAt, statusIn } from '../../server/src/kernel/wire/wire-format.ts';
-import { loadConfig } from '../../server/src/settings/config.ts';
 import { type App, startApp } from '../../server/src/start/app.ts';
 import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { copyMigratedFile } from './migrated-file.ts';

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { loadConfig } from '../assembly/settings.ts';
 import { listMigrations } from '../kernel/storage/migrate.ts';
-import { loadConfig } from '../settings/config.ts';
 import { JOURNAL_FILE } from '../start/open-audit.ts';
 import { fillDatabase, type Source } from './fill-database.ts';
 

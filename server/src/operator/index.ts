@@ -1,5 +1,5 @@
 /** The operations an operator runs on the machine of an installation. The `coffer` command may use nothing else of the server. */
-export { loadConfig } from '../settings/config.ts';
+export { loadConfig } from '../assembly/settings.ts';
 export { explainFailure } from '../start/failure.ts';
 export { hardenProcess } from '../start/process-hardening.ts';
 export { acceptClock } from './accept-clock.ts';

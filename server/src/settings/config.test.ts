@@ -4,9 +4,10 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
+import { ALL_SETTINGS, loadConfig } from '../assembly/settings.ts';
 import { defaultPool } from '../kernel/storage/connection-shares.ts';
-import { ConfigError, loadConfig } from './config.ts';
-import { configurationMarkdown, SETTINGS } from './settings.ts';
+import { ConfigError } from './config.ts';
+import { configurationMarkdown } from './settings.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const PHRASE = 'correct horse battery staple';
@@ -48,23 +49,11 @@ test('an empty environment is a complete configuration', () => {
     rootKey: { provider: 'file', file: join(dataDir, 'root.key') },
     newRootKey: null,
     adminEmail: 'admin@localhost',
-    vaultRetentionDays: 30,
     outboundAllow: [],
     checkpointDir: null,
-    auditArchive: null,
-    geoipFile: null,
-    region: null,
-    anomalyScanIntervalHours: 24,
-    anomalyModel: 'v1',
-    isEndpointDriftNotified: false,
     changed: {},
-    mail: { kind: 'files', folder: join(dataDir, 'mail'), from: { name: 'Coffer', address: 'coffer@localhost' } },
     audiences: [],
     isConsoleOn: true,
-    isSignupOn: false,
-    signupMailsPerHour: 1000,
-    stripe: null,
-    copilot: null,
     requestTimeoutMs: 20_000,
     otlpUrl: null,
     requestLog: { slowRequestMs: 5000, isAccessLogOn: false },
@@ -75,7 +64,7 @@ test('an empty environment is a complete configuration', () => {
 });
 
 test('an empty string counts as unset', () => {
-  const env = Object.fromEntries(SETTINGS.map(({ name }) => [name, '']));
+  const env = Object.fromEntries(ALL_SETTINGS.map(({ name }) => [name, '']));
   assert.deepEqual(JSON.stringify(loadConfig(env)), JSON.stringify(loadConfig({})));
 });
 
@@ -113,7 +102,6 @@ test('every setting arrives', () => {
     CV_NEW_ROOT_KEY: Buffer.alloc(32, 8).toString('base64'),
     CV_ADMIN_EMAIL: 'root@example.com',
     CV_OUTBOUND_ALLOW: 'Issuer.Internal,10.0.0.0/8, ::1',
-    CV_ENDPOINT_DRIFT_NOTIFY: 'true',
   });
   assert.equal(config.port, 0);
   assert.equal(config.dataDir, '/srv/coffer');
@@ -129,7 +117,6 @@ test('every setting arrives', () => {
   assert.ok(config.rootKey.provider === 'env' && config.rootKey.key.equals(Buffer.alloc(32, 7)));
   assert.ok(config.newRootKey?.provider === 'env' && config.newRootKey.key.equals(Buffer.alloc(32, 8)));
   assert.deepEqual(config.outboundAllow, ['issuer.internal', '10.0.0.0/8', '::1/128']);
-  assert.equal(config.isEndpointDriftNotified, true);
 });
 
 test('the base URL follows from what is listened on', () => {
@@ -255,7 +242,7 @@ test('a root key has one spelling and one length', () => {
 
 test('no problem repeats a value', () => {
   fc.assert(
-    fc.property(fc.constantFrom(...SETTINGS.map(({ name }) => name)), fc.string(), (name, junk) => {
+    fc.property(fc.constantFrom(...ALL_SETTINGS.map(({ name }) => name)), fc.string(), (name, junk) => {
       const problems = problemsOf({ [name]: `MARKER ${junk}\u0000` });
       assert.ok(problems.length > 0);
       assert.doesNotMatch(problems.join('\n'), /MARKER/);
@@ -298,99 +285,14 @@ test('a configuration cannot be changed', () => {
 });
 
 test('every default parses, names are unique, and the docs list them all', () => {
-  const markdown = configurationMarkdown();
+  const markdown = configurationMarkdown(ALL_SETTINGS);
   const rows = markdown.split('\n').filter((line) => /^\| `(?:CV|ANOMALY)_/.test(line));
-  assert.equal(rows.length, SETTINGS.length);
-  assert.equal(new Set(SETTINGS.map(({ name }) => name)).size, SETTINGS.length);
-  for (const [index, setting] of SETTINGS.entries()) {
+  assert.equal(rows.length, ALL_SETTINGS.length);
+  assert.equal(new Set(ALL_SETTINGS.map(({ name }) => name)).size, ALL_SETTINGS.length);
+  for (const [index, setting] of ALL_SETTINGS.entries()) {
     assert.ok(setting.default === null || setting.kind.parse(setting.default) !== undefined, setting.name);
     assert.equal(rows[index]?.match(/\|/g)?.length, 4, setting.name);
   }
   assert.match(markdown, /\| `CV_PORT` \| Port to listen on; 0 uses any free one\. \| `7400` \|/);
   assert.match(markdown, /\| `CV_DATABASE_URL` \|.* Secret\. \| none: SQLite/);
-});
-
-const TWO_REGIONS = {
-  CV_REGION: 'eu',
-  CV_REGIONS: 'eu=https://eu.example.com,us=https://us.example.com',
-  CV_REGION_PEERS: 'us=/etc/coffer/us.pem',
-  CV_REGION_CERT_FILE: '/etc/coffer/eu.pem',
-  CV_REGION_KEY_FILE: '/etc/coffer/eu.key',
-};
-
-test('regions have URLs, peers and a certificate', () => {
-  const { region } = loadConfig(TWO_REGIONS);
-  assert.deepEqual(JSON.parse(JSON.stringify(region)), {
-    name: 'eu',
-    urls: { eu: 'https://eu.example.com', us: 'https://us.example.com' },
-    peers: [{ name: 'us', certFile: '/etc/coffer/us.pem', syncUrl: 'https://us.example.com' }],
-    certFile: '/etc/coffer/eu.pem',
-    keyFile: '/etc/coffer/eu.key',
-    leaseMs: 30_000,
-  });
-  const inside = loadConfig({ ...TWO_REGIONS, CV_REGION_PEERS: 'us=/etc/a@b/us.pem@https://us.internal:7443' });
-  assert.deepEqual(inside.region?.peers[0], {
-    name: 'us',
-    certFile: '/etc/a@b/us.pem',
-    syncUrl: 'https://us.internal:7443',
-  });
-  assert.equal(loadConfig({ CV_REGION: 'eu', CV_REGIONS: 'eu=http://localhost:7400' }).region?.peers.length, 0);
-});
-
-test('regions that contradict each other say what to set', () => {
-  const wrong: [Record<string, string>, RegExp][] = [
-    [{ CV_REGION: 'EU' }, /CV_REGION must be the name of a region/],
-    [{ CV_REGION: 'ap' }, /CV_REGIONS must list the region in CV_REGION too/],
-    [{ CV_REGIONS: 'eu=http://eu.example.com' }, /CV_REGIONS must be a comma-separated list/],
-    [{ CV_REGIONS: 'eu=https://eu.example.com,eu=https://us.example.com' }, /CV_REGIONS must be/],
-    [{ CV_REGIONS: 'eu=https://eu.example.com/path' }, /CV_REGIONS must be/],
-    [{ CV_REGION_PEERS: 'us=' }, /CV_REGION_PEERS must be/],
-    [{ CV_REGION_PEERS: 'ap=/etc/coffer/ap.pem' }, /us is missing/],
-    [{ CV_REGION_PEERS: 'us=/a.pem,ap=/b.pem' }, /remove ap/],
-    [{ CV_REGION_KEY_FILE: '' }, /belong together/],
-    [{ CV_REGION_KEY_FILE: '', CV_REGION_CERT_FILE: '' }, /so that other regions know this one/],
-    [{ CV_REGION_LEASE_SECONDS: '-1' }, /CV_REGION_LEASE_SECONDS must be/],
-    [{ CV_REGION: '' }, /has no effect here: remove it, or set CV_REGION/],
-  ];
-  for (const [change, problem] of wrong) assert.match(problemsOf({ ...TWO_REGIONS, ...change }).join('\n'), problem);
-});
-
-test('the assistant has a provider, a model and a key, and is disabled without them', () => {
-  const model = { CV_COPILOT_MODEL: 'm-1', CV_COPILOT_API_KEY_FILE: '/keys/model' };
-  const openai = loadConfig({ CV_COPILOT_PROVIDER: 'openai', ...model }).copilot;
-  assert.deepEqual(JSON.parse(JSON.stringify(openai)), {
-    provider: 'openai',
-    url: 'https://api.openai.com',
-    model: 'm-1',
-    keyFile: '/keys/model',
-    aws: null,
-    requestsPerDay: 1000,
-    timeoutMs: 60_000,
-  });
-  const aws = { CV_COPILOT_AWS_REGION: 'eu-central-1', CV_COPILOT_AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE000000' };
-  const bedrock = loadConfig({ CV_COPILOT_PROVIDER: 'bedrock', ...model, ...aws }).copilot;
-  assert.equal(bedrock?.url, 'https://bedrock-runtime.eu-central-1.amazonaws.com');
-  const url = 'https://x.openai.azure.com/';
-  assert.equal(
-    loadConfig({ CV_COPILOT_PROVIDER: 'azure-openai', ...model, CV_COPILOT_URL: url }).copilot?.url,
-    url.slice(0, -1),
-  );
-  assert.equal(loadConfig({ CV_COPILOT_PROVIDER: 'ollama', CV_COPILOT_MODEL: 'm' }).copilot?.keyFile, null);
-});
-
-test('settings of the assistant that contradict each other say what to set', () => {
-  const openai = { CV_COPILOT_PROVIDER: 'openai', CV_COPILOT_MODEL: 'm', CV_COPILOT_API_KEY_FILE: '/key' };
-  const wrong: [Record<string, string>, RegExp][] = [
-    [{ CV_COPILOT_MODEL: 'm' }, /CV_COPILOT_MODEL has no effect here: remove it, or set CV_COPILOT_PROVIDER/],
-    [{ CV_COPILOT_PROVIDER: 'gemini' }, /CV_COPILOT_PROVIDER must be one of openai, azure-openai, bedrock, ollama/],
-    [{ CV_COPILOT_PROVIDER: 'ollama' }, /CV_COPILOT_MODEL must be set too/],
-    [{ ...openai, CV_COPILOT_API_KEY_FILE: '' }, /CV_COPILOT_API_KEY_FILE must be set too/],
-    [{ ...openai, CV_COPILOT_PROVIDER: 'azure-openai' }, /CV_COPILOT_URL must be set too/],
-    [{ ...openai, CV_COPILOT_PROVIDER: 'bedrock' }, /CV_COPILOT_AWS_REGION must be set too/],
-    [{ ...openai, CV_COPILOT_AWS_REGION: 'eu-central-1' }, /set CV_COPILOT_PROVIDER=bedrock/],
-    [{ ...openai, CV_COPILOT_URL: 'https://u:p@host' }, /CV_COPILOT_URL must be an http/],
-    [{ ...openai, CV_COPILOT_MODEL: 'a b' }, /CV_COPILOT_MODEL must be the name of a model/],
-    [{ ...openai, CV_COPILOT_REQUESTS_PER_DAY: '0' }, /CV_COPILOT_REQUESTS_PER_DAY must be a whole number/],
-  ];
-  for (const [env, message] of wrong) assert.throws(() => loadConfig(env), message);
 });

@@ -6,12 +6,11 @@ import { SECOND_MS } from '../kernel/base/clock.ts';
 import { hideSecrets } from '../kernel/base/hidden-secrets.ts';
 import type { LogFormat, LogLevel } from '../kernel/observability/log-levels.ts';
 import { defaultPool } from '../kernel/storage/connection-shares.ts';
-import { type AuditArchiveConfig, archiveConflicts, auditArchiveOf } from './audit-archive-settings.ts';
-import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { observabilityConflicts, type RequestLogConfig, requestLogOf } from './observability-settings.ts';
-import { type MailConfig, mailOf, type StripeConfig, saasConflicts, stripeOf } from './saas-config.ts';
-import { FILE_NAMES, withSecretFiles } from './secret-files.ts';
-import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
+import { fileNames, withSecretFiles } from './secret-files.ts';
+import { PREFIXES, type Setting } from './setting.ts';
+import type { SettingGroup } from './setting-group.ts';
+import { rootKey, SETTINGS, type Values, WORKERS_MAX } from './settings.ts';
 
 /** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
 export class ConfigError extends Error {
@@ -28,25 +27,6 @@ export type RootKeyConfig =
   | { readonly provider: 'file'; readonly file: string }
   | { readonly provider: 'env'; readonly key: Buffer }
   | { readonly provider: 'passphrase'; readonly passphrase: string | { readonly file: string } };
-
-/** The region of this installation and the others. */
-export interface RegionConfig {
-  readonly name: string;
-  /** The URLs for clients of all regions, this one included. */
-  readonly urls: Readonly<Record<string, string>>;
-  readonly peers: readonly RegionPeer[];
-  /** What this region presents to the others. */
-  readonly certFile: string;
-  readonly keyFile: string;
-  /** 0 if changes are accepted without reaching other regions. */
-  readonly leaseMs: number;
-}
-
-export interface RegionPeer {
-  readonly name: string;
-  readonly certFile: string;
-  readonly syncUrl: string;
-}
 
 export interface Config {
   readonly host: string;
@@ -89,64 +69,65 @@ export interface Config {
   /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
   readonly adminEmail: string;
-  readonly vaultRetentionDays: number;
   readonly outboundAllow: readonly string[];
   /** The folder to which each audit checkpoint is written as a file. */
   readonly checkpointDir: string | null;
-  /** Null if nothing is archived. */
-  readonly auditArchive: AuditArchiveConfig | null;
-  /** Replaces the countries of addresses that come with the service. */
-  readonly geoipFile: string | null;
-  /** Null if the installation is not part of a group of regions. */
-  readonly region: RegionConfig | null;
-  readonly anomalyScanIntervalHours: number;
-  readonly anomalyModel: Values['CV_ANOMALY_ML_VERSION'];
-  /** Whether drift of hosts is sent to webhooks. */
-  readonly isEndpointDriftNotified: boolean;
   /** Settings that differ from their defaults, as they were written. Secret ones are hidden. */
   readonly changed: Readonly<Record<string, string>>;
-  readonly mail: MailConfig;
+  /** What was made of the settings of a feature. It can change while the process runs, so read it where it is used. */
+  of<C>(group: SettingGroup<C>): C;
+  /** Only for settings that were loaded again while the process runs. */
+  replace<C>(group: SettingGroup<C>, next: C): void;
   readonly isConsoleOn: boolean;
-  readonly isSignupOn: boolean;
-  readonly signupMailsPerHour: number;
-  /** Null without a signing secret. */
-  readonly stripe: StripeConfig | null;
-  /** Null if the assistant is disabled. */
-  readonly copilot: CopilotConfig | null;
 }
 
-export function loadConfig(written: Readonly<Record<string, string | undefined>>): Config {
-  const values: Partial<Record<SettingName, unknown>> = {};
-  const problems = unknownNames(written);
-  const env = withSecretFiles(written, problems);
-  for (const setting of SETTINGS) {
+/** Reads the settings of the service and of these groups. */
+export function readConfig(
+  written: Readonly<Record<string, string | undefined>>,
+  groups: readonly SettingGroup[],
+): Config {
+  const settings = settingsOf(groups);
+  const values: Record<string, unknown> = {};
+  const problems = unknownNames(written, settings);
+  const env = withSecretFiles(written, settings, problems);
+  for (const setting of settings) {
     const value = env[setting.name] || setting.default;
     values[setting.name] = value === null ? null : setting.kind.parse(value);
     if (values[setting.name] === undefined) problems.push(`${setting.name} must be ${setting.kind.expects}.`);
   }
-  problems.push(...conflicts(new Set(SETTINGS.map(({ name }) => name).filter((name) => env[name])), values));
+  const given = new Set<string>(settings.map(({ name }) => name).filter((name) => env[name]));
+  problems.push(...conflicts(given, values));
+  for (const group of groups) problems.push(...group.conflicts(given, values));
   if (problems.length > 0) throw new ConfigError(problems);
-  return build(values as Values, changedIn(env));
+  const built = new Map(groups.map((group) => [group, group.build(values)]));
+  return build(values as Values, { changed: changedIn(env, settings), built });
 }
 
-function changedIn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const changed = SETTINGS.filter(({ name, default: usual }) => env[name] && env[name] !== usual);
+/** All settings there are, in the order of their documentation. */
+export function settingsOf(groups: readonly SettingGroup[]): readonly Setting[] {
+  return [...SETTINGS, ...groups.flatMap(({ settings }) => settings)];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function changedIn(env: Environment, settings: readonly Setting[]): Record<string, string> {
+  const changed = settings.filter(({ name, default: usual }) => env[name] && env[name] !== usual);
   return Object.fromEntries(changed.map(({ name, secret }) => [name, secret ? '[hidden]' : String(env[name])]));
 }
 
-function unknownNames(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known: readonly string[] = [...SETTINGS.map(({ name }) => name), ...FILE_NAMES];
+function unknownNames(env: Environment, settings: readonly Setting[]): string[] {
+  const known: readonly string[] = [...settings.map(({ name }) => name), ...fileNames(settings)];
   return Object.keys(env)
     .filter((name) => PREFIXES.some((prefix) => name.startsWith(prefix)) && !known.includes(name))
     .map((name) => `${name} is not a setting. Remove it, or correct it: did you mean ${closest(name, known)}?`);
 }
 
 /** Finds settings that contradict each other or require another one. A setting without effect is a mistake that the operator should learn about. */
-function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<SettingName, unknown>>): string[] {
+function conflicts(given: ReadonlySet<string>, values: Readonly<Record<string, unknown>>): string[] {
   const problems: string[] = [];
   const check = (wrong: boolean, problem: string) => wrong && problems.push(problem);
   const provider = values['CV_ROOT_KEY_PROVIDER'];
-  const only = (name: SettingName, wanted: string) =>
+  const only = (name: keyof Values, wanted: string) =>
     check(
       given.has(name) && provider !== wanted && provider !== undefined,
       `${name} has no effect here: remove it, or set CV_ROOT_KEY_PROVIDER=${wanted}.`,
@@ -179,10 +160,6 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     given.has('CV_NEW_ROOT_PASSPHRASE') && given.has('CV_NEW_ROOT_PASSPHRASE_FILE'),
     'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
   );
-  problems.push(...regionConflicts(given, values));
-  problems.push(...saasConflicts(given, values));
-  problems.push(...copilotConflicts(given, values));
-  problems.push(...archiveConflicts(given, values));
   problems.push(...observabilityConflicts(values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
@@ -193,56 +170,12 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
   return problems;
 }
 
-const REGION_SETTINGS = [
-  'CV_REGIONS',
-  'CV_REGION_PEERS',
-  'CV_REGION_CERT_FILE',
-  'CV_REGION_KEY_FILE',
-  'CV_REGION_LEASE_SECONDS',
-] as const satisfies readonly SettingName[];
-
-function regionConflicts(given: ReadonlySet<SettingName>, values: Partial<Record<SettingName, unknown>>): string[] {
-  if (!given.has('CV_REGION')) {
-    const idle = REGION_SETTINGS.filter((name) => given.has(name));
-    return idle.map((name) => `${name} has no effect here: remove it, or set CV_REGION.`);
-  }
-  const problems: string[] = [];
-  const { CV_REGION: own, CV_REGIONS: urls, CV_REGION_PEERS: peers } = values as Partial<Values>;
-  if (!given.has('CV_REGIONS')) problems.push('CV_REGIONS must be set too, or remove CV_REGION.');
-  const names = [...(urls?.keys() ?? [])];
-  const others = names.filter((name) => name !== own);
-  const missing = others.filter((name) => peers?.has(name) !== true);
-  const unknown = [...(peers?.keys() ?? [])].filter((name) => !others.includes(name));
-  if (urls && own && !names.includes(own)) problems.push('CV_REGIONS must list the region in CV_REGION too.');
-  if (urls && peers !== undefined && missing.length > 0)
-    problems.push(`CV_REGION_PEERS must list every other region in CV_REGIONS: ${missing.join(', ')} is missing.`);
-  if (urls && unknown.length > 0)
-    problems.push(`CV_REGION_PEERS must list only other regions in CV_REGIONS: remove ${unknown.join(', ')}.`);
-  if (given.has('CV_REGION_CERT_FILE') !== given.has('CV_REGION_KEY_FILE'))
-    problems.push('CV_REGION_CERT_FILE and CV_REGION_KEY_FILE belong together: set both.');
-  if (others.length > 0 && !given.has('CV_REGION_CERT_FILE') && !given.has('CV_TLS_CERT_FILE'))
-    problems.push('CV_REGION_CERT_FILE and CV_REGION_KEY_FILE must be set, so that other regions know this one.');
-  return problems;
+interface OfGroups {
+  changed: Record<string, string>;
+  built: Map<SettingGroup, unknown>;
 }
 
-function regionOf(values: Values): RegionConfig | null {
-  const { CV_REGION: name, CV_REGIONS: urls, CV_REGION_PEERS: peers } = values;
-  if (name === null || urls === null) return null;
-  return Object.freeze({
-    name,
-    urls: Object.freeze(Object.fromEntries(urls)),
-    peers: Object.freeze(
-      [...(peers ?? [])].map(([peer, { certFile, syncUrl }]) =>
-        Object.freeze({ name: peer, certFile: resolve(certFile), syncUrl: syncUrl ?? urls.get(peer) ?? '' }),
-      ),
-    ),
-    certFile: resolve(values.CV_REGION_CERT_FILE ?? values.CV_TLS_CERT_FILE ?? ''),
-    keyFile: resolve(values.CV_REGION_KEY_FILE ?? values.CV_TLS_KEY_FILE ?? ''),
-    leaseMs: values.CV_REGION_LEASE_SECONDS * SECOND_MS,
-  });
-}
-
-function build(values: Values, changed: Record<string, string>): Config {
+function build(values: Values, { changed, built }: OfGroups): Config {
   const dataDir = resolve(values.CV_DATA_DIR);
   const certFile = values.CV_TLS_CERT_FILE;
   const keyFile = values.CV_TLS_KEY_FILE;
@@ -284,22 +217,15 @@ function build(values: Values, changed: Record<string, string>): Config {
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
       adminEmail: values.CV_ADMIN_EMAIL,
-      vaultRetentionDays: values.CV_VAULT_RETENTION_DAYS,
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
       checkpointDir: values.CV_CHECKPOINT_DIR === null ? null : resolve(values.CV_CHECKPOINT_DIR),
-      auditArchive: auditArchiveOf(values),
-      geoipFile: values.CV_GEOIP_FILE === null ? null : resolve(values.CV_GEOIP_FILE),
-      region: regionOf(values),
-      anomalyScanIntervalHours: values.ANOMALY_SCHEDULER_INTERVAL_HOURS,
-      anomalyModel: values.CV_ANOMALY_ML_VERSION,
-      isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',
       changed: Object.freeze(changed),
-      mail: mailOf(values, dataDir),
+      of: <C>(group: SettingGroup<C>) => {
+        if (!built.has(group)) throw new Error('these settings were not read');
+        return built.get(group) as C;
+      },
+      replace: <C>(group: SettingGroup<C>, next: C) => void built.set(group, next),
       isConsoleOn: values.CV_CONSOLE,
-      isSignupOn: values.CV_SIGNUP,
-      signupMailsPerHour: values.CV_SIGNUP_MAILS_PER_HOUR,
-      stripe: stripeOf(values),
-      copilot: copilotOf(values),
     }),
   );
 }

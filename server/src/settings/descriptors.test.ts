@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfig } from './config.ts';
+import { loadConfig } from '../assembly/settings.ts';
 import { connectionsWithin, descriptorLimit } from './descriptors.ts';
 
 const sqlite = loadConfig({});

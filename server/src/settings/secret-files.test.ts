@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ConfigError, loadConfig } from './config.ts';
-import { FILE_NAMES } from './secret-files.ts';
-import { SETTINGS } from './settings.ts';
+import { ALL_SETTINGS, loadConfig } from '../assembly/settings.ts';
+import { ConfigError } from './config.ts';
+import { fileNames } from './secret-files.ts';
 
 describe('a secret in a file', () => {
   let folder: string;
@@ -30,12 +30,12 @@ describe('a secret in a file', () => {
   };
 
   test('can be given for every secret setting', () => {
-    const names = SETTINGS.map(({ name }): string => name);
-    for (const { name, secret } of SETTINGS) {
-      if (secret) assert.ok([...names, ...FILE_NAMES].includes(`${name}_FILE`), name);
+    const names = ALL_SETTINGS.map(({ name }): string => name);
+    for (const { name, secret } of ALL_SETTINGS) {
+      if (secret) assert.ok([...names, ...fileNames(ALL_SETTINGS)].includes(`${name}_FILE`), name);
     }
-    assert.ok(FILE_NAMES.includes('CV_DATABASE_URL_FILE'));
-    assert.ok(!FILE_NAMES.includes('CV_ROOT_KEY_FILE'), 'it is the key file of the provider `file`');
+    assert.ok(fileNames(ALL_SETTINGS).includes('CV_DATABASE_URL_FILE'));
+    assert.ok(!fileNames(ALL_SETTINGS).includes('CV_ROOT_KEY_FILE'), 'it is the key file of the provider `file`');
   });
 
   test('counts as the value, without the final line break', () => {

@@ -1,25 +1,26 @@
 import { readFileSync } from 'node:fs';
-import { SETTINGS, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const OWN: readonly string[] = SETTINGS.map(({ name }) => name);
-
-/** The name of the setting with `_FILE`, which names a file that contains the value; null if it is a setting of its own, or the value is in no file. */
-export function fileNameOf({ name, secret, fromFile }: Pick<Setting, 'name' | 'secret' | 'fromFile'>): string | null {
-  const fileName = `${name}_FILE`;
-  return (secret || fromFile === true) && !OWN.includes(fileName) ? fileName : null;
+/** The names of the settings with `_FILE`, each of which names a file that contains the value. A setting of that name, or a value that is in no file, has none. */
+export function fileNames(settings: readonly Setting[]): readonly string[] {
+  return [...namesBySetting(settings).values()];
 }
 
-export const FILE_NAMES: readonly string[] = SETTINGS.flatMap((setting) => fileNameOf(setting) ?? []);
+function namesBySetting(settings: readonly Setting[]): ReadonlyMap<Setting, string> {
+  const own = new Set<string>(settings.map(({ name }) => name));
+  const readable = settings.filter(({ secret, fromFile }) => secret || fromFile === true);
+  const named = readable.map((setting) => [setting, `${setting.name}_FILE`] as const);
+  return new Map(named.filter(([, fileName]) => !own.has(fileName)));
+}
 
 /** The environment with the contents of these files, as container platforms mount secrets. A final line break is not part of a value. */
-export function withSecretFiles(env: Environment, problems: string[]): Environment {
+export function withSecretFiles(env: Environment, settings: readonly Setting[], problems: string[] = []): Environment {
   const filled: Record<string, string | undefined> = { ...env };
-  for (const setting of SETTINGS) {
-    const fileName = fileNameOf(setting);
-    const file = fileName === null ? undefined : env[fileName];
-    if (fileName === null || !file) continue;
+  for (const [setting, fileName] of namesBySetting(settings)) {
+    const file = env[fileName];
+    if (!file) continue;
     if (env[setting.name]) problems.push(`${setting.name} and ${fileName} exclude each other: set one.`);
     else filled[setting.name] = contentOf(file, fileName, problems);
   }

@@ -14,6 +14,10 @@ export const onOrOff: Kind<boolean> = {
   parse: (written) => (written === 'on' ? true : written === 'off' ? false : undefined),
 };
 
+export function choice<const C extends string>(...choices: readonly C[]): Kind<C> {
+  return { expects: `one of ${choices.join(', ')}`, parse: (written) => choices.find((known) => known === written) };
+}
+
 export const whole = (min: number, max: number): Kind<number> => ({
   expects: `a whole number from ${min} to ${max}`,
   parse: (written) => {

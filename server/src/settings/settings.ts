@@ -5,27 +5,9 @@ import { isHostName } from '../kernel/base/host-name.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../kernel/observability/log-levels.ts';
 import { CONNECTIONS_MIN } from '../kernel/storage/connection-shares.ts';
 import { parseDatabaseUrl, SERVERS_MAX } from '../kernel/storage/database-url.ts';
-import { AUDIT_ARCHIVE_SETTINGS } from './audit-archive-settings.ts';
-import { COPILOT_SETTINGS } from './copilot-settings.ts';
 import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';
-import { REGION_SETTINGS } from './region-settings.ts';
-import { SAAS_SETTINGS } from './saas-settings.ts';
-import { type Kind, onOrOff, parseBaseUrl, text, whole } from './setting-kind.ts';
-
-/** Variables whose names begin so are settings of the service; an unknown one is a spelling mistake. */
-export const PREFIXES = ['CV_', 'ANOMALY_'] as const;
-
-export interface Setting {
-  readonly name: `${(typeof PREFIXES)[number]}${string}`;
-  readonly kind: Kind<unknown>;
-  /** As an operator would write it; null if there is none, or if it is derived from other settings. */
-  readonly default: string | null;
-  readonly fallback?: string;
-  readonly doc: string;
-  readonly secret: boolean;
-  /** Whether a variable with `_FILE` may name a file with the value. This holds for every secret. */
-  readonly fromFile?: boolean;
-}
+import type { Setting, ValuesOf } from './setting.ts';
+import { choice, type Kind, onOrOff, parseBaseUrl, text, whole } from './setting-kind.ts';
 
 const ROOT_KEY_BYTES = 32;
 const MIN_PASSPHRASE_LENGTH = 16;
@@ -80,7 +62,7 @@ const email: Kind<string> = {
   expects: 'an e-mail address',
   parse: (written) => (/^[^\s@]{1,64}@[^\s@]{1,189}$/.test(written) ? written : undefined),
 };
-/** All settings. Parsing, defaults, the check for unknown names and the docs use this table. */
+/** The settings of the service itself. Those of features stand in the features. Parsing, defaults, the check for unknown names and the docs use these tables. */
 export const SETTINGS = [
   { name: 'CV_HOST', kind: host, default: '127.0.0.1', doc: 'Address to listen on.', secret: false },
   {
@@ -303,13 +285,6 @@ export const SETTINGS = [
     secret: false,
   },
   {
-    name: 'CV_VAULT_RETENTION_DAYS',
-    kind: whole(1, 3650),
-    default: '30',
-    doc: 'Days for which a deleted vault can be restored before it is destroyed.',
-    secret: false,
-  },
-  {
     name: 'CV_OUTBOUND_ALLOW',
     kind: destinations,
     default: null,
@@ -323,58 +298,17 @@ export const SETTINGS = [
     doc: 'Existing folder, best on another machine’s disk, into which every signed checkpoint of the audit logs is written as a file.',
     secret: false,
   },
-  ...AUDIT_ARCHIVE_SETTINGS,
-  {
-    name: 'CV_GEOIP_FILE',
-    kind: text,
-    default: null,
-    fallback: 'the data that comes with the service',
-    doc: 'File in MMDB format that says in which country an address is, such as MaxMind’s GeoLite2 Country. It is used to notice accesses from new countries.',
-    secret: false,
-  },
-  ...REGION_SETTINGS,
-  {
-    name: 'ANOMALY_SCHEDULER_INTERVAL_HOURS',
-    kind: whole(1, 720),
-    default: '24',
-    doc: 'Hours between two scans of a tenant for anomalies.',
-    secret: false,
-  },
-  {
-    name: 'CV_ANOMALY_ML_VERSION',
-    kind: choice('v1', 'shadow', 'v2', 'ensemble'),
-    default: 'v1',
-    doc: 'How unusual reads are found: `v1` (95th percentile), `v2` (hour of the week), `ensemble` (two of three models), or `shadow` (acts as `v1` and records what `v2` would raise).',
-    secret: false,
-  },
-  {
-    name: 'CV_ENDPOINT_DRIFT_NOTIFY',
-    kind: choice('true', 'false'),
-    default: 'false',
-    doc: 'Whether differences between hosts and members of vaults are sent to webhooks, once a day.',
-    secret: false,
-  },
-  ...SAAS_SETTINGS,
-  ...COPILOT_SETTINGS,
 ] as const satisfies readonly Setting[];
 
-type Row = (typeof SETTINGS)[number];
-export type SettingName = Row['name'];
-type Read<R extends Row> =
-  | Exclude<ReturnType<R['kind']['parse']>, undefined>
-  | (R['default'] extends string ? never : null);
-export type Values = { [R in Row as R['name']]: Read<R> };
-export function configurationMarkdown(): string {
-  const rows = SETTINGS.map((setting: Setting) => {
+export type Values = ValuesOf<typeof SETTINGS>;
+
+export function configurationMarkdown(settings: readonly Setting[]): string {
+  const rows = settings.map((setting) => {
     const fallback = setting.default === null ? (setting.fallback ?? 'none') : `\`${setting.default}\``;
     return `| \`${setting.name}\` | ${setting.doc}${setting.secret ? ' Secret.' : ''} | ${fallback} |`;
   });
   return ['| Name | Meaning | Default |', '|---|---|---|', ...rows, ''].join('\n');
 }
-function choice<const C extends string>(...choices: readonly C[]): Kind<C> {
-  return { expects: `one of ${choices.join(', ')}`, parse: (written) => choices.find((known) => known === written) };
-}
-
 function parseHost(written: string): string | undefined {
   if (isIP(written) !== 0) return written.includes('%') ? undefined : written;
   return isHostName(written) ? written : undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfig } from './config.ts';
+import { loadConfig } from '../assembly/settings.ts';
 import { certificateWarning, presentWarnings, startWarnings } from './start-warnings.ts';
 
 const codes = (env: Record<string, string>) => startWarnings(loadConfig(env)).map(({ code }) => code);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { loadConfig } from '../assembly/settings.ts';
 import { PASSWORD_SLOTS } from '../kernel/crypto/passwords.ts';
-import { loadConfig } from './config.ts';
 import { BODY_MEMORY_MIB_MIN, WORKERS_MAX } from './settings.ts';
 import { CONNECTIONS_MAX, workerShares } from './worker-shares.ts';
 

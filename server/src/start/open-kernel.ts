@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import { AUTHENTICATED_TABLES } from '../assembly/authenticated-tables.ts';
+import { regionSettings } from '../features/regions/index.ts';
 import { DamagedSegments } from '../kernel/audit/chain/damaged-segments.ts';
 import { AuditLog } from '../kernel/audit/log/audit-log.ts';
 import { Refusals } from '../kernel/audit/log/refusals.ts';
@@ -84,7 +85,7 @@ export async function openKernel(parts: {
     release: packageJson.version,
     commit_id: COMMIT,
     schema_version: schemaVersion,
-    region: config.region?.name ?? null,
+    region: config.of(regionSettings)?.name ?? null,
     started_at: clock.now(),
   };
   const { acceptRowsOf } = parts;

@@ -1,8 +1,8 @@
+import { ALL_SETTINGS, FEATURE_SETTINGS, loadConfig } from '../assembly/settings.ts';
 import { hasSameServers } from '../kernel/storage/database-url.ts';
 import { PostgresDatabase } from '../kernel/storage/postgres.ts';
-import { type Config, ConfigError, loadConfig } from '../settings/config.ts';
+import { type Config, ConfigError } from '../settings/config.ts';
 import { withSecretFiles } from '../settings/secret-files.ts';
-import { SETTINGS } from '../settings/settings.ts';
 import type { App } from './app.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,23 +27,14 @@ const RELOADED: Partial<Record<string, Reloaded>> = {
       if (database instanceof PostgresDatabase && databaseUrl !== null) database.connectBy(databaseUrl);
     },
   },
-  CV_SMTP_URL: {
-    canTake: (before, next) => before.mail.kind === next.mail.kind,
-    take: ({ kernel: { config } }, { mail }) => replaceIn(config, { mail }),
-  },
   CV_METRICS_TOKEN: {
     canTake: () => true,
     take: ({ kernel: { config } }, { metricsToken }) => replaceIn(config, { metricsToken }),
   },
-  // The file with the signing secret is read for each event anyway.
-  CV_STRIPE_API_KEY: {
-    canTake: (before, next) => (before.stripe === null) === (next.stripe === null),
-    take: ({ kernel: { config } }, { stripe }) => replaceIn(config, { stripe }),
-  },
 };
 
-/** These are read where they are used. Nothing else may change the configuration of a running process. */
-function replaceIn(config: Config, part: Partial<Pick<Config, 'mail' | 'stripe' | 'metricsToken'>>): void {
+/** It is read where it is used. Nothing else may change the configuration of a running process. */
+function replaceIn(config: Config, part: Pick<Config, 'metricsToken'>): void {
   Object.assign(config, part);
 }
 
@@ -59,11 +50,11 @@ export class Reload {
   constructor(app: App, env: Environment) {
     this.#app = app;
     this.#env = env;
-    this.#written = withSecretFiles(env, []);
+    this.#written = withSecretFiles(env, ALL_SETTINGS);
   }
 
   async run(): Promise<void> {
-    const { log, config } = this.#app.kernel;
+    const { log } = this.#app.kernel;
     let next: Config;
     try {
       next = loadConfig(this.#env);
@@ -72,15 +63,28 @@ export class Reload {
       log.error({ what_to_do: error.problems }, 'the settings are wrong; those from before stay in use');
       return;
     }
-    const written = withSecretFiles(this.#env, []);
-    const changed = SETTINGS.map(({ name }) => name).filter((name) => written[name] !== this.#written[name]);
-    const reloaded = changed.filter((name) => RELOADED[name]?.canTake(config, next) === true);
-    for (const name of reloaded) RELOADED[name]?.take(this.#app, next);
+    const written = withSecretFiles(this.#env, ALL_SETTINGS);
+    const changed = ALL_SETTINGS.map(({ name }) => name).filter((name) => written[name] !== this.#written[name]);
+    const reloaded = changed.filter((name) => this.#reload(name, next));
     // A setting that was not reloaded is named again next time, until a restart.
     this.#written = { ...this.#written, ...Object.fromEntries(reloaded.map((name) => [name, written[name]])) };
     await this.#app.lookForCertificate();
     const left = changed.filter((name) => !reloaded.includes(name));
     log.info({ reloaded }, 'the settings were loaded again');
     if (left.length > 0) log.warn({ settings: left }, 'these settings have changed and need a restart');
+  }
+
+  /** Takes over a setting of the service or of a feature; false if it needs a restart. */
+  #reload(name: string, next: Config): boolean {
+    const { config } = this.#app.kernel;
+    const own = RELOADED[name];
+    if (own?.canTake(config, next)) {
+      own.take(this.#app, next);
+      return true;
+    }
+    const group = FEATURE_SETTINGS.find(({ settings }) => settings.some((setting) => setting.name === name));
+    if (group === undefined || !group.canReload(name, config.of(group), next.of(group))) return false;
+    config.replace(group, next.of(group));
+    return true;
   }
 }

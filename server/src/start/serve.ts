@@ -1,7 +1,7 @@
+import { loadConfig } from '../assembly/settings.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { CofferError } from '../kernel/base/errors.ts';
 import { createLogger } from '../kernel/observability/log.ts';
-import { loadConfig } from '../settings/config.ts';
 import { Supervisor } from './supervisor.ts';
 import { Worker } from './worker.ts';
 

@@ -1,4 +1,5 @@
 import { assemble } from '../assembly/assemble.ts';
+import { loadConfig } from '../assembly/settings.ts';
 import type { EndpointDeclaration } from '../kernel/endpoint/declaration.ts';
 import { Metrics } from '../kernel/observability/metrics.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
@@ -8,7 +9,7 @@ import type { Kernel } from '../kernel/request/kernel.ts';
  * endpoint can be served and be missing here.
  */
 export const DECLARATIONS: readonly EndpointDeclaration[] = declarationsOf(
-  unopened<Kernel>({ metrics: new Metrics() }),
+  unopened<Kernel>({ metrics: new Metrics(), config: loadConfig({}) }),
 );
 
 function declarationsOf(kernel: Kernel): readonly EndpointDeclaration[] {

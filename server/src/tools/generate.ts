@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ALL_SETTINGS } from '../assembly/settings.ts';
 import { nounPages } from '../features/reference/nouns.ts';
 import { openApiDocument } from '../features/reference/openapi.ts';
 import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from '../features/reference/reference-docs.ts';
@@ -29,7 +30,7 @@ async function generatedFiles(): Promise<Map<string, string>> {
     [`${DOCS}/quotas.md`, quotasMarkdown()],
     [
       `${DOCS}/configuration.md`,
-      `# Configuration\n\nGenerated from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
+      `# Configuration\n\nGenerated from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown(ALL_SETTINGS)}`,
     ],
     ['console/src/policies/generated.ts', policyNames()],
     ['console/src/audit/generated.ts', auditNames()],

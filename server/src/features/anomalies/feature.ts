@@ -17,6 +17,7 @@ import * as riskPoints from './risk-points.ts';
 import { deleteUse } from './scan-store.ts';
 import { addTenants, scanWorker } from './scheduler.ts';
 import * as anomalies from './service.ts';
+import { anomalySettings } from './settings.ts';
 import * as store from './store.ts';
 
 /** An anomaly that nobody acts on is resolved. */
@@ -52,6 +53,7 @@ export const anomaliesFeature = feature({
     },
   },
   ids: ['anom'],
+  settings: [anomalySettings],
   uses: [
     'activity',
     'audit',

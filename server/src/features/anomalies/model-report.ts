@@ -4,6 +4,7 @@ import { countVotes, type VoteCount } from './model-store.ts';
 import { findScan } from './scan-store.ts';
 import { MODELS, type ModelReport } from './schemas.ts';
 import { scanState } from './service.ts';
+import { anomalySettings } from './settings.ts';
 
 export const VOTES_RETENTION_DAYS = 35;
 
@@ -12,7 +13,7 @@ export async function readModels(ctx: Context) {
   const { read } = ctx.database;
   const votes = await countVotes(read, ctx.tenantId, ctx.now - VOTES_RETENTION_DAYS * DAY_MS);
   return {
-    active: ctx.kernel.config.anomalyModel,
+    active: ctx.kernel.config.of(anomalySettings).model,
     compared: total(votes),
     both: total(votes.filter(({ v1, v2 }) => v1 === 1 && v2 === 1)),
     models: MODELS.map((model) => reportOf(model, votes)),

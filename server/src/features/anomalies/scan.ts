@@ -16,6 +16,7 @@ import { periodUntil } from './models/resource-history.ts';
 import { raiseAll } from './raise.ts';
 import * as scans from './scan-store.ts';
 import type { AnomalyThresholds, AnomalyType } from './schemas.ts';
+import { anomalySettings } from './settings.ts';
 import { countOpen } from './store.ts';
 
 export const DETECTORS: readonly Detector[] = [
@@ -82,7 +83,7 @@ export class Scan {
       now: this.#now,
       period: periodUntil(this.#now),
       countedSince: await rolledUpSince(db, tenantId),
-      model: this.#kernel.config.anomalyModel,
+      model: this.#kernel.config.of(anomalySettings).model,
       threshold: (type) => thresholds[type],
       signal: this.#signal,
     };
@@ -114,7 +115,7 @@ export class Scan {
   async #store(type: AnomalyType, findings: readonly Finding[]): Promise<void> {
     if (findings.length === 0 || this.#signal.aborted) return;
     const { tenant_id: tenantId, scan_no } = this.#row;
-    const { anomalyModel: mode } = this.#kernel.config;
+    const { model: mode } = this.#kernel.config.of(anomalySettings);
     const opened = await this.#database.transaction(async (tx) => {
       await this.#requireLease(tx);
       const room = OPEN_MAX - this.#open;

@@ -8,6 +8,7 @@ import type { AnomalyKernel, AnomalyParts } from './links.ts';
 import { LeaseLost, Scan } from './scan.ts';
 import * as scans from './scan-store.ts';
 import { ANOMALY_TYPES } from './schemas.ts';
+import { anomalySettings } from './settings.ts';
 
 /** Tenants that one node scans at once. A scan computes much, and its node also serves requests. */
 const AT_ONCE = 2;
@@ -45,7 +46,7 @@ export function scanWorker(kernel: AnomalyKernel & AnomalyParts): DueWorker<scan
       name: 'anomaly scans',
       find: (limit, except) => {
         const now = clock.now();
-        const before = now - config.anomalyScanIntervalHours * HOUR_MS;
+        const before = now - config.of(anomalySettings).scanIntervalHours * HOUR_MS;
         return scans.dueScans(database.read, { now, before, aheadMaxMs: DAY_MS }, { limit, except });
       },
       take: async (row) => {

@@ -1,6 +1,7 @@
 import { feature } from '../../kernel/feature/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { archivingJobs } from './archive/archive-target.ts';
+import { archiveSettings } from './archive/settings.ts';
 import { CheckpointFiles } from './checkpoints/checkpoint-files.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import { compactAuditJob } from './compaction/compaction.ts';
@@ -24,6 +25,7 @@ export const auditFeature = feature({
       audit_compaction: 'decides only which segments are looked at for merging',
     },
   },
+  settings: [archiveSettings],
   uses: [
     'audit',
     'authenticatedTables',

@@ -8,6 +8,7 @@ import { claimSubscriptions } from '../tenants/index.ts';
 import * as contract from './contract.ts';
 import { endGracePeriods } from './grace.ts';
 import * as billing from './service.ts';
+import { stripeSettings } from './settings.ts';
 import { deleteEventsBefore, SUBSCRIPTIONS, subscriptionsOf } from './store.ts';
 
 /** Longer than Stripe sends an event again, which is for days. */
@@ -23,6 +24,7 @@ export const billingFeature = feature({
         'remembers events that were applied; one that is sent again is still signed, and older than what is stored',
     },
   },
+  settings: [stripeSettings],
   uses: ['audit', 'clock', 'config', 'database', 'operatorTenantId', 'regionGate'],
   build: (parts) => ({
     handlers: { billingWebhook: (ctx) => billing.receiveEvent(ctx) },
@@ -48,7 +50,7 @@ export const billingFeature = feature({
       },
     ],
     open: async () => {
-      const { stripe } = parts.config;
+      const stripe = parts.config.of(stripeSettings);
       if (stripe === null) return;
       await billing.secretsOf(stripe).catch((error: Error) => {
         throw new StartError(`The secret of Stripe's webhooks cannot be used: ${error.message}`);

@@ -8,10 +8,9 @@ import { limitFailures } from '../../kernel/request/request-limits.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { JsonError, parseJson } from '../../kernel/wire/json.ts';
-import type { StripeConfig } from '../../settings/saas-config.ts';
-import { signingSecrets } from '../../settings/saas-settings.ts';
 import { lockTenant, updateTenant } from '../tenants/index.ts';
 import { type BillingEvent, type Fact, parseEvent, type SubscriptionState } from './event.ts';
+import { type StripeConfig, signingSecrets, stripeSettings } from './settings.ts';
 import { isSignedBy } from './signature.ts';
 import * as store from './store.ts';
 import { fetchSubscription } from './stripe-api.ts';
@@ -24,7 +23,7 @@ const CHANGED_MEANWHILE = 'The subscription changed meanwhile: the event will be
 /** Receives one event. Whatever happens before the commit, Stripe sends the event again; after it, the event is known. */
 export async function receiveEvent(ctx: Context): Promise<typeof RECEIVED> {
   const { kernel } = ctx;
-  const { stripe } = kernel.config;
+  const stripe = kernel.config.of(stripeSettings);
   if (stripe === null) throw new CofferError('NOT_FOUND', 'This installation has no billing.');
   ctx.record.setResource('billing');
   ctx.caller.identify(kernel.operatorTenantId, { kind: 'anonymous', id: '', name: '', key: '' });
@@ -216,7 +215,7 @@ export async function settlePlan(tx: Tx, tenantId: string): Promise<Record<strin
 /** Gives a new tenant the subscriptions that were bought for it while its sign-up was not verified. */
 export async function claimSubscriptions(ctx: Context, tx: Tx, tenantId: string): Promise<void> {
   const { config, operatorTenantId } = ctx.kernel;
-  if (config.stripe === null) return;
+  if (config.of(stripeSettings) === null) return;
   await lockCounter(tx, operatorTenantId, 'billing events');
   const claimed = await store.lockClaimed(tx, operatorTenantId, tenantId);
   for (const row of claimed)

@@ -2,8 +2,8 @@ import { unavailable } from '../../kernel/base/errors.ts';
 import { OutgoingFailure } from '../../kernel/outbound/http-client.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import { JsonError, parseJson } from '../../kernel/wire/json.ts';
-import type { StripeConfig } from '../../settings/saas-config.ts';
 import { type SubscriptionState, stateOf } from './event.ts';
+import type { StripeConfig } from './settings.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024;
 

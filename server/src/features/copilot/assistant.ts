@@ -6,7 +6,6 @@ import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { OutgoingFailure, type OutgoingStream } from '../../kernel/outbound/http-client.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
-import type { CopilotConfig } from '../../settings/copilot-settings.ts';
 import type { CopilotKernel } from './links.ts';
 import { AzureOpenAi } from './providers/azure-openai.ts';
 import { Bedrock } from './providers/bedrock.ts';
@@ -16,6 +15,7 @@ import { MalformedAnswer, type Message, type Provider, type ProviderKeys } from 
 import { Redaction } from './redactor/redaction.ts';
 import { RedactedStream } from './redactor/stream.ts';
 import { REPLY_LENGTH_MAX } from './schemas.ts';
+import { type CopilotConfig, copilotSettings } from './settings.ts';
 import { countRequest } from './store.ts';
 import { StoredMatches } from './stored-matches.ts';
 
@@ -80,7 +80,7 @@ export class Assistant {
 
   constructor(kernel: CopilotKernel) {
     this.#kernel = kernel;
-    this.#config = kernel.config.copilot;
+    this.#config = kernel.config.of(copilotSettings);
     this.#provider = this.#config === null ? null : providerOf(this.#config);
     const { metrics } = kernel;
     this.#requests = metrics.counter(

@@ -9,8 +9,8 @@ import { ok, refused } from '../../../../test/support/people.ts';
 import { type Answer, DATABASES, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { auditOf } from '../../../../test/support/vaults.ts';
-import { COPILOT_PROVIDERS, type CopilotProvider } from '../../settings/copilot-settings.ts';
 import { REPLY_LENGTH_MAX } from './schemas.ts';
+import { COPILOT_PROVIDERS, type CopilotProvider } from './settings.ts';
 
 const EVENTS = { accept: 'text/event-stream' };
 const ask = (content: string) => ({ messages: [{ role: 'user', content }] });

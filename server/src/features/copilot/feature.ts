@@ -5,6 +5,7 @@ import * as contract from './contract.ts';
 import { explainRisk } from './explain-risk.ts';
 import { generateCode } from './generate-code.ts';
 import { copilotNeeds } from './links.ts';
+import { copilotSettings } from './settings.ts';
 import { summarizePath } from './summarize-path.ts';
 import { validationTasks } from './validation-tasks.ts';
 
@@ -14,6 +15,7 @@ export const copilotFeature = feature({
   tables: {
     plain: { copilot_usage: 'counts requests to the assistant; whoever writes here can allow more of them, or none' },
   },
+  settings: [copilotSettings],
   uses: ['audit', 'clock', 'config', 'http', 'metrics'],
   needs: copilotNeeds,
   build(parts) {

@@ -5,6 +5,7 @@ import { emit } from '../webhooks/index.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { findNotice, takeNotice, tenantsWithHosts } from './drift-store.ts';
 import type { DriftItem } from './schemas.ts';
+import { endpointSettings } from './settings.ts';
 
 const TENANTS_AT_ONCE = 100;
 /** The body of a webhook is bounded, so an announcement has only the first items. */
@@ -17,7 +18,7 @@ export function notifyDriftJob(kernel: Pick<Kernel, 'clock' | 'config' | 'databa
     intervalMs: HOUR_MS,
     removes: 'nothing',
     async run(signal) {
-      if (!kernel.config.isEndpointDriftNotified) return;
+      if (!kernel.config.of(endpointSettings).isDriftNotified) return;
       const { read } = kernel.database;
       for (let after = ''; !signal.aborted; ) {
         const tenants = await tenantsWithHosts(read, after, TENANTS_AT_ONCE);

@@ -12,6 +12,7 @@ import { list as listDrift } from './drift.ts';
 import { notifyDriftJob } from './drift-notice.ts';
 import { deleteFormerUsers, insertFormerUser } from './drift-store.ts';
 import { report } from './ingest.ts';
+import { endpointSettings } from './settings.ts';
 import { deleteGone, deleteHostsOf } from './store.ts';
 
 const GONE_RETENTION_MS = 90 * DAY_MS;
@@ -32,6 +33,7 @@ export const endpointDiscoveryFeature = feature({
     },
   },
   ids: ['acct'],
+  settings: [endpointSettings],
   uses: ['clock', 'config', 'database'],
   build: (parts) => ({
     handlers: {

@@ -6,7 +6,8 @@ import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { DatabaseProxy } from '../../../../test/support/proxy.ts';
 import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
-import { ConfigError, loadConfig } from '../../settings/config.ts';
+import { loadConfig } from '../../assembly/settings.ts';
+import { ConfigError } from '../../settings/config.ts';
 
 const ENV = { CV_METRICS_TOKEN: METRICS_TOKEN };
 

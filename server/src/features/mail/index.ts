@@ -14,3 +14,4 @@ export {
   recoveryCodeNotice,
 } from './notices.ts';
 export { canMail, type PreparedMail, prepareMail, queueMail } from './outbox.ts';
+export { mailSettings } from './settings.ts';

@@ -5,6 +5,7 @@ import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { MailKernel } from './links.ts';
+import { mailSettings } from './settings.ts';
 import type { MailKind } from './store.ts';
 
 /** Sign-ups and invitations to one mailbox a day, of all tenants together: their recipients may never have heard of Coffer. */
@@ -85,7 +86,7 @@ async function counted(
     const perDay = Math.min(users, INVITATIONS_PER_DAY_MAX);
     if (await isBeyond(['invitations of', tenantId], DAY_MS, perDay)) return 'tenant';
   }
-  const perHour = kernel.config.signupMailsPerHour;
+  const perHour = kernel.config.of(mailSettings).signupMailsPerHour;
   const what = kind === 'signup' ? 'sign-up' : 'invitation';
   const toDomain = await isBeyond([`${what} domain`, domain], HOUR_MS, Math.ceil(perHour / DOMAIN_SHARE));
   const toAll = await isBeyond([`${what}s`], HOUR_MS, perHour);

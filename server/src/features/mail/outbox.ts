@@ -9,6 +9,7 @@ import type { Config } from '../../settings/config.ts';
 import { countMail } from './limits.ts';
 import type { MailKernel } from './links.ts';
 import { type Message, requireSafeHeaders } from './message.ts';
+import { mailSettings } from './settings.ts';
 import * as store from './store.ts';
 import { MailFailure, type MailTransport, mailTransport } from './transport.ts';
 
@@ -32,8 +33,8 @@ const WAITS_MS = [
 /** Up to a tenth longer, so that mail that failed together does not come back together. */
 const JITTER = 0.1;
 
-export function canMail({ mail }: Config): boolean {
-  return mail.kind !== 'off';
+export function canMail(config: Config): boolean {
+  return config.of(mailSettings).mail.kind !== 'off';
 }
 
 export type PreparedMail = store.MailRow;
@@ -102,7 +103,7 @@ function attemptsIn(metrics: Metrics) {
 /** Sends the mail that waits, on any node; null if this installation sends none. */
 export function mailWorker(kernel: MailKernel & Pick<Kernel, 'activity'>): DueWorker<store.MailRow> | null {
   const { database, clock, log, config, activity } = kernel;
-  if (config.mail.kind === 'off') return null;
+  if (!canMail(config)) return null;
   // The metric exists from the start, so that an alert can be built on it before the first mail.
   attemptsIn(kernel.metrics);
   const transport = currentTransport(kernel);
@@ -128,13 +129,14 @@ export function mailWorker(kernel: MailKernel & Pick<Kernel, 'activity'>): DueWo
 /** Another one from the moment that the mail server's URL was loaded again. */
 function currentTransport({ config, log }: Pick<Kernel, 'config' | 'log'>): () => MailTransport {
   const onFile = (file: string) => log.info({ file }, 'CV_SMTP_URL is not set, so a mail was written to a file');
-  const open = ({ mail }: Kernel['config']) => {
+  const open = () => {
+    const { mail } = config.of(mailSettings);
     if (mail.kind === 'off') throw new Error('mail is turned on or off by a restart only');
     return { mail, transport: mailTransport(mail, onFile) };
   };
-  let current = open(config);
+  let current = open();
   return () => {
-    if (current.mail !== config.mail) current = open(config);
+    if (current.mail !== config.of(mailSettings).mail) current = open();
     return current.transport;
   };
 }

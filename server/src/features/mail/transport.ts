@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { createTransport, type SentMessageInfo, type Transporter } from 'nodemailer';
 import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { isOnThisMachine } from '../../kernel/base/host-name.ts';
-import type { MailConfig } from '../../settings/saas-config.ts';
-import type { MailSender } from '../../settings/saas-settings.ts';
 import { htmlOf, type Message, requireSafeHeaders, textOf } from './message.ts';
+import type { MailConfig, MailSender } from './settings.ts';
 
 const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 const IDLE_TIMEOUT_MS = 15 * SECOND_MS;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loadConfig } from '../../assembly/settings.ts';
 import { CofferError } from '../../kernel/base/errors.ts';
 import { Addresses } from '../../kernel/base/service-urls.ts';
-import { loadConfig } from '../../settings/config.ts';
 import { relyingParty } from './webauthn.ts';
 
 function relyingPartyWith(settings: Record<string, string>) {

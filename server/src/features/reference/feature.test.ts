@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loadConfig } from '../../assembly/settings.ts';
 import { CofferError } from '../../kernel/base/errors.ts';
 import { Addresses } from '../../kernel/base/service-urls.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
-import { loadConfig } from '../../settings/config.ts';
 import * as contract from './contract.ts';
 import { referenceFeature } from './feature.ts';
 

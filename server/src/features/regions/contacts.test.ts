@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RegionConfig } from '../../settings/config.ts';
 import { Contacts, type Moment, quorums, UNREACHABLE_MS, waitMs } from './contacts.ts';
+import type { RegionConfig } from './settings.ts';
 
 const LEASE_MS = 30_000;
 

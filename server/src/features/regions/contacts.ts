@@ -1,6 +1,6 @@
 import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import type { TimeSources } from '../../kernel/time/sources.ts';
-import type { RegionConfig } from '../../settings/config.ts';
+import type { RegionConfig } from './settings.ts';
 
 /** A region that was not reached for this long counts as unreachable. */
 export const UNREACHABLE_MS = MINUTE_MS;

@@ -9,7 +9,6 @@ import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { MINUTE_MS } from '../../kernel/base/clock.ts';
 import { ForgedRowError } from '../../kernel/storage/row-keys.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { RefusedBatch, type SyncProblem } from './acceptance.ts';
 import { EXPIRED_RETENTION_MS } from './crdt/merge.ts';
 import { type Operation, tagOf, valueText } from './crdt/operation.ts';
@@ -17,6 +16,7 @@ import { Directory } from './directory.ts';
 import { deleteExpiredCells, findCells, findPrimary } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
 import { PUSHED_AHEAD_MAX } from './schemas.ts';
+import type { RegionConfig } from './settings.ts';
 
 onBothDatabases('the directory', (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-directory-'));

@@ -4,13 +4,13 @@ import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { AddressGuard } from '../../kernel/outbound/address-guard.ts';
 import { HttpClient } from '../../kernel/outbound/http-client.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import type { RegionConfig, RegionPeer } from '../../settings/config.ts';
 import { RefusedBatch } from './acceptance.ts';
 import { pushDirectory } from './contract.ts';
 import type { Operation } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
 import type { RegionIdentity } from './identity.ts';
 import { OPERATIONS_MAX, PUSHED_AHEAD_MAX, PUSHED_MAX } from './schemas.ts';
+import type { RegionConfig, RegionPeer } from './settings.ts';
 import { readPage, type SyncPage, vectorText } from './sync-page.ts';
 
 const TIMEOUT_MS = 10 * SECOND_MS;

@@ -9,6 +9,7 @@ import { deleteExpiredCells, REGION_CELLS, REGION_PROMOTIONS } from './directory
 import { REGION_CLOCKS, REGION_VECTORS } from './numbers-store.ts';
 import { type OpenRegions, openRegions, regionMetrics } from './open-regions.ts';
 import * as service from './service.ts';
+import { regionSettings } from './settings.ts';
 import { REGION_TERMS } from './terms-store.ts';
 
 const EXPIRED_AT_ONCE = 500;
@@ -17,6 +18,7 @@ export const regionsFeature = feature({
   name: 'regions',
   endpoints: contract,
   tables: { authenticated: [REGION_VECTORS, REGION_CLOCKS, REGION_CELLS, REGION_PROMOTIONS, REGION_TERMS] },
+  settings: [regionSettings],
   uses: [
     'audit',
     'clock',
@@ -35,7 +37,7 @@ export const regionsFeature = feature({
     return {
       async open() {
         const metrics = regionMetrics(parts, () => opened);
-        const { region } = parts.config;
+        const region = parts.config.of(regionSettings);
         if (region !== null) opened = await openRegions(parts, region, metrics);
       },
       started: () => opened?.synchronization.start(),

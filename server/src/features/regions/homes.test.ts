@@ -8,13 +8,13 @@ import { SignJWT } from 'jose';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { MINUTE_MS } from '../../kernel/base/clock.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { Contacts } from './contacts.ts';
 import { type Operation, removalText, tagOf, valueText } from './crdt/operation.ts';
 import { Directory } from './directory.ts';
 import { Homes } from './homes.ts';
 import { RegionIdentity } from './identity.ts';
 import { RegionStatements } from './region-statements.ts';
+import type { RegionConfig } from './settings.ts';
 
 const NAMES = ['ap', 'eu', 'us'];
 const KID = 'kid_1';

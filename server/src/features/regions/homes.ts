@@ -6,7 +6,6 @@ import { MINUTE_MS } from '../../kernel/base/clock.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { RevokedToken } from '../../kernel/storage/row-changes.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import type { Contacts } from './contacts.ts';
 import { epochOf } from './crdt/merge.ts';
 import { parsedValue } from './crdt/operation.ts';
@@ -14,6 +13,7 @@ import type { Directory } from './directory.ts';
 import { type CellRow, findPrimary, findPromotion, operationOf } from './directory-store.ts';
 import type { RegionStatements } from './region-statements.ts';
 import { isPutBack } from './seen-primaries.ts';
+import type { RegionConfig } from './settings.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
 const LOOKUP_MS = MINUTE_MS;

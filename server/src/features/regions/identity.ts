@@ -11,8 +11,8 @@ import { readFileSync } from 'node:fs';
 import type { PeerCertificate } from '../../kernel/auth/peer-certificate.ts';
 import { StartError } from '../../kernel/base/data-folder.ts';
 import { decodeBase64 } from '../../kernel/crypto/base64.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { type Operation, signedText, type UnsignedOperation } from './crdt/operation.ts';
+import type { RegionConfig } from './settings.ts';
 
 const CERTIFICATES_MAX = 16;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -1,6 +1,5 @@
 import type { Counter } from 'prom-client';
 import type { Kernel } from '../../kernel/request/kernel.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { Contacts } from './contacts.ts';
 import { Directory } from './directory.ts';
 import { Exchange } from './exchange.ts';
@@ -10,6 +9,7 @@ import type { RegionKernel } from './links.ts';
 import { Promotions } from './promotions.ts';
 import { Publication } from './publication.ts';
 import { RegionStatements } from './region-statements.ts';
+import type { RegionConfig } from './settings.ts';
 import { Synchronization } from './synchronization.ts';
 
 export interface RegionMetrics {

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/base/clock.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { type Contacts, quorums, waitMs } from './contacts.ts';
 import type { Directory } from './directory.ts';
 import {
@@ -17,6 +16,7 @@ import {
 import type { Exchange } from './exchange.ts';
 import type { RegionStatements } from './region-statements.ts';
 import { publishedHead, replicaOf } from './replica.ts';
+import type { RegionConfig } from './settings.ts';
 
 /** The lease of each region that has noted an epoch. */
 type NotedBy = Record<string, number>;

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { Directory } from './directory.ts';
 import { putPromotion } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
 import { Publication } from './publication.ts';
 import { RegionStatements } from './region-statements.ts';
 import { publishedHead, replicaOf } from './replica.ts';
+import type { RegionConfig } from './settings.ts';
 
 const TENANTS = 250;
 

@@ -1,8 +1,8 @@
-import type { RegionConfig } from '../../settings/config.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
 import { activePromotions, type CellRow, elementsOf, findCells, listCells, operationOf } from './directory-store.ts';
 import type { RegionKernel } from './links.ts';
+import type { RegionConfig } from './settings.ts';
 
 const HEADS_AT_ONCE = 200;
 const SIGNED_AT_ONCE = 1000;

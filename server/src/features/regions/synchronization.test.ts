@@ -7,7 +7,6 @@ import { sql } from 'kysely';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { MINUTE_MS } from '../../kernel/base/clock.ts';
-import type { RegionConfig } from '../../settings/config.ts';
 import { Contacts } from './contacts.ts';
 import type { Vector } from './crdt/vector.ts';
 import { Directory } from './directory.ts';
@@ -15,6 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { RegionIdentity } from './identity.ts';
 import type { Promotions } from './promotions.ts';
 import type { Publication } from './publication.ts';
+import type { RegionConfig } from './settings.ts';
 import { Synchronization } from './synchronization.ts';
 
 const NAMES = ['eu', 'us'];

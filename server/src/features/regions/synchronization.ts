@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
-import type { RegionConfig, RegionPeer } from '../../settings/config.ts';
 import type { Contacts } from './contacts.ts';
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
@@ -9,6 +8,7 @@ import type { Exchange } from './exchange.ts';
 import type { RegionKernel } from './links.ts';
 import type { Promotions } from './promotions.ts';
 import type { Publication } from './publication.ts';
+import type { RegionConfig, RegionPeer } from './settings.ts';
 
 export const ROUND_MS = 2 * SECOND_MS;
 const DIGEST_MS = MINUTE_MS;

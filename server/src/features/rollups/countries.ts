@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { type CountryResponse, Reader } from 'maxmind';
 import { parseAddress } from '../../kernel/base/cidr.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
+import { rollupSettings } from './settings.ts';
 
 /** Public-domain data (CC0-1.0). The combined file: the one for IPv4 alone gives wrong countries for IPv6 addresses. */
 const PACKAGE = '@ip-location-db/geo-whois-asn-country-mmdb';
@@ -39,7 +40,7 @@ export class Countries {
     if (this.#reader !== undefined) return this.#reader;
     const { config, log } = this.#kernel;
     try {
-      this.#reader = new Reader(readFileSync(config.geoipFile ?? ownFile()));
+      this.#reader = new Reader(readFileSync(config.of(rollupSettings).geoipFile ?? ownFile()));
     } catch (error) {
       log.error({ err: error, what_to_do: WHAT_TO_DO }, 'the data of countries cannot be read');
       this.#reader = null;

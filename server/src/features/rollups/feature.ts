@@ -10,6 +10,7 @@ import { Countries } from './countries.ts';
 import * as counts from './counts.ts';
 import { sharedCounting } from './links.ts';
 import { rollupWorker } from './rollup-worker.ts';
+import { rollupSettings } from './settings.ts';
 import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
@@ -23,6 +24,7 @@ export const rollupsFeature = feature({
       rollup_progress: 'how far the log is counted; a forged row makes the statistics wrong, not the log',
     },
   },
+  settings: [rollupSettings],
   uses: ['activity', 'audit', 'clock', 'config', 'damagedSegments', 'database', 'log', 'nodeId', 'regionGate'],
   shares: [sharedCounting],
   build(parts) {

@@ -13,7 +13,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { canonicalEmail } from '../../kernel/wire/wire.ts';
-import { prepareMail, queueMail } from '../mail/index.ts';
+import { mailSettings, prepareMail, queueMail } from '../mail/index.ts';
 import { beginTry, verificationSubjects } from '../sessions/index.ts';
 import { type CreationPorts, insertPrepared, prepareTenant } from '../tenants/index.ts';
 import { hasAccountAnywhere } from '../users/index.ts';
@@ -204,7 +204,7 @@ async function confirmedPassword(
 }
 
 function requireSignup({ kernel }: Context): void {
-  if (kernel.config.isSignupOn) return;
+  if (kernel.config.of(mailSettings).isSignupOn) return;
   throw new CofferError('NOT_FOUND', 'This installation offers no sign-up: ask its operator for an account.');
 }
 

@@ -8,6 +8,7 @@ import * as members from './members.ts';
 import { listVaultsOfUser } from './memberships.ts';
 import { purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
+import { vaultSettings } from './settings.ts';
 import { deleteVaultMember, VAULT_MEMBERS, VAULTS } from './store.ts';
 
 export const vaultsFeature = feature({
@@ -15,6 +16,7 @@ export const vaultsFeature = feature({
   endpoints: contract,
   tables: { authenticated: [VAULTS, VAULT_MEMBERS] },
   ids: ['vault'],
+  settings: [vaultSettings],
   uses: ['audit', 'clock', 'database'],
   needs: vaultNeeds,
   removes: { vaultContentsRemoved },

@@ -20,6 +20,7 @@ import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound, whatCh
 import type * as contract from './contract.ts';
 import type { Vault } from './contract.ts';
 import type { VaultParts } from './links.ts';
+import { vaultSettings } from './settings.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
@@ -267,7 +268,7 @@ export async function remove(ctx: Context, name: string, ports: SecretPorts): Pr
   const secrets = await secretsBefore(ctx, name, ports);
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
-    const purge_at = ctx.now + ctx.kernel.config.vaultRetentionDays * DAY_MS;
+    const purge_at = ctx.now + ctx.kernel.config.of(vaultSettings).retentionDays * DAY_MS;
     const change = {
       status: 'deleted' as const,
       deleted_at: ctx.now,

@@ -88,6 +88,11 @@ export class RegionGate {
     return this.#regions !== null;
   }
 
+  /** The URL of this region for clients; null if the installation is not part of a group of regions. */
+  get ownUrl(): string | null {
+    return this.#regions?.urlOf(this.#regions.name) ?? null;
+  }
+
   /** Throws unless this region may handle the request of this tenant. Returns a promise only if there is something to wait for. */
   admit(
     call: Call,

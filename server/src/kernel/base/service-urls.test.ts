@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfig } from '../../settings/config.ts';
+import { loadConfig } from '../../assembly/settings.ts';
 import { Addresses } from './service-urls.ts';
 
 function certificateUrl(env: Record<string, string>, tlsPort: number | null): string | null {

@@ -1,3 +1,4 @@
+import type { SettingGroup } from '../../settings/setting-group.ts';
 import type { CredentialScheme } from '../auth/authentication.ts';
 import type { ApprovalHooks, ApprovalKind } from '../endpoint/approval.ts';
 import type { AnyAuthenticatedTable } from '../integrity/authenticated-table.ts';
@@ -21,6 +22,8 @@ export interface FeatureDeclaration<
   readonly tables?: FeatureTables;
   /** The prefixes of its identifiers. */
   readonly ids?: readonly string[];
+  /** The settings of the service that are its own. It reads them with `config.of`. */
+  readonly settings?: readonly SettingGroup[];
   /** The services of the kernel that it uses. */
   readonly uses?: readonly U[];
   /** What it needs of features that import it, or that make what several share. */
@@ -72,6 +75,7 @@ export interface DeclaredFeature {
   readonly authenticatedTables: readonly AnyAuthenticatedTable[];
   readonly plainTables: Readonly<Record<string, string>>;
   readonly ids: readonly string[];
+  readonly settings: readonly SettingGroup[];
   readonly uses: readonly (keyof Kernel)[];
   readonly needs: Needs;
   readonly removes: Removes;
@@ -86,13 +90,15 @@ export function feature<
   const R extends Removes = Record<never, never>,
   const U extends keyof Kernel = never,
 >(declared: FeatureDeclaration<Contract, N, R, U>): DeclaredFeature {
-  const { name, endpoints = {}, tables = {}, ids = [], uses = [], needs = {}, removes = {}, shares = [] } = declared;
+  const { name, endpoints = {}, tables = {}, ids = [], settings = [] } = declared;
+  const { uses = [], needs = {}, removes = {}, shares = [] } = declared;
   return {
     name,
     contract: endpoints,
     authenticatedTables: (tables.authenticated ?? []) as readonly AnyAuthenticatedTable[],
     plainTables: tables.plain ?? {},
     ids,
+    settings,
     uses,
     needs,
     removes,

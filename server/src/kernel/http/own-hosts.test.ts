@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfig } from '../../settings/config.ts';
+import { loadConfig } from '../../assembly/settings.ts';
 import { OwnHosts, ownNames } from './own-hosts.ts';
 
-const hostsOf = (env: Record<string, string> = {}) => new OwnHosts(ownNames(loadConfig(env), 'box.corp.example'));
+const hostsOf = (env: Record<string, string> = {}, regionUrl: string | null = null) =>
+  new OwnHosts(ownNames(loadConfig(env), regionUrl, 'box.corp.example'));
 
 test('addresses and the names of the machine are its own, with any port', () => {
   const own = hostsOf();
@@ -43,7 +44,7 @@ test('the names of the base URL, of the region and those of CV_HOSTS are its own
   for (const host of ['coffer.example.com', 'coffer:7400', 'coffer.vaults.svc.cluster.local'])
     assert.ok(own.has(host), host);
   for (const host of ['svc.cluster.local', '.svc.cluster.local', 'coffer.svc']) assert.ok(!own.has(host), host);
-  const region = hostsOf({ CV_REGION: 'eu', CV_REGIONS: 'eu=https://eu.example.com' });
+  const region = hostsOf({}, 'https://eu.example.com');
   assert.ok(region.has('eu.example.com'));
   assert.ok(!region.has('us.example.com'));
   assert.ok(hostsOf({ CV_HOSTS: '*' }).has('evil.test'), 'the operator turned it off');

@@ -48,12 +48,16 @@ function nameIn(host: string): string {
   return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
 }
 
-type Named = Pick<Config, 'host' | 'port' | 'baseUrl' | 'hosts' | 'region'>;
+type Named = Pick<Config, 'host' | 'port' | 'baseUrl' | 'hosts'>;
 
-/** What the operator configured, and what the machine is called in its own network. */
-export function ownNames({ host, port, baseUrl, hosts, region }: Named, machine = hostname()): string[] {
+/** What the operator configured, what clients call the region, and what the machine is called in its own network. */
+export function ownNames(
+  { host, port, baseUrl, hosts }: Named,
+  regionUrl: string | null,
+  machine = hostname(),
+): string[] {
   const [label = ''] = machine.split('.');
-  const urls = [baseUrl(port), ...(region === null ? [] : [region.urls[region.name] ?? baseUrl(port)])];
+  const urls = [baseUrl(port), regionUrl].filter((url) => url !== null);
   const configured = [host, ...hosts, ...urls.map((url) => new URL(url).hostname)];
   const names = ['localhost', machine, label, `${label}.local`, ...configured];
   return [...new Set(names.map((name) => name.toLowerCase()))];

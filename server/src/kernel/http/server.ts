@@ -87,7 +87,7 @@ export class HttpServer {
     this.#routing = {
       router: routerOf(endpoints),
       formats: [...new Set(endpoints.flatMap(({ declaration: { format } }) => format ?? []))],
-      ownHosts: new OwnHosts(ownNames(config)),
+      ownHosts: new OwnHosts(ownNames(config, kernel.regionGate.ownUrl)),
     };
     this.#logout = endpoints.find(({ declaration }) => declaration.session === 'ends');
     this.#requestLog = new RequestLog(config.requestLog, log);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { loadConfig } from '../../settings/config.ts';
+import { loadConfig } from '../../assembly/settings.ts';
 import { AddressGuard, BlockedAddress, UnresolvedHost } from './address-guard.ts';
 
 const PUBLIC = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '172.32.0.1', '223.255.255.255', '2606:4700::1111', '2a00::1'];

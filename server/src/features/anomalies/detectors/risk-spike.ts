@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { type RiskSpike, riskSpikes, type SpikeOptions } from '../../risk/index.ts';
 import { secretOfResource, watchedSecretAt } from '../../secrets/index.ts';
 import { TYPES } from '../schemas.ts';
+import { anomalySettings } from '../settings.ts';
 import { type Detector, PLAIN, type ScanContext } from './detector.ts';
 import { aboutSecret } from './watched-vaults.ts';
 
@@ -15,7 +16,7 @@ export const riskSpike: Detector = {
     const { db, tenantId, now, signal, threshold, kernel } = context;
     const points = threshold('risk_score_spike') ?? POINTS_DEFAULT;
     // Nothing between two scans may be missed, however rarely they run.
-    const since = now - Math.max(DAY_MS, kernel.config.anomalyScanIntervalHours * HOUR_MS);
+    const since = now - Math.max(DAY_MS, kernel.config.of(anomalySettings).scanIntervalHours * HOUR_MS);
     for (let after: SpikeOptions['after']; !signal.aborted; ) {
       const page = await riskSpikes(db, tenantId, {
         since,

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { type Clock, MINUTE_MS } from '../../../kernel/base/clock.ts';
 import { signedHeaders } from '../../../kernel/outbound/aws-signature.ts';
 import type { HttpClient, OutgoingAnswer } from '../../../kernel/outbound/http-client.ts';
-import type { S3Config } from '../../../settings/audit-archive-settings.ts';
 import { type ArchiveTarget, ArchiveTargetError } from './archive-folder.ts';
+import type { S3Config } from './settings.ts';
 
 const OBJECT_BYTES_MAX = 512 * 1024 * 1024;
 const ERROR_BYTES_SHOWN = 300;

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
-import { SECOND_MS } from '../kernel/base/clock.ts';
-import { type Kind, text, whole } from './setting-kind.ts';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import type { ValuesOf } from '../../settings/setting.ts';
+import { settingGroup } from '../../settings/setting-group.ts';
+import { type Kind, text, whole } from '../../settings/setting-kind.ts';
 
 export const COPILOT_PROVIDERS = ['openai', 'azure-openai', 'bedrock', 'ollama'] as const;
 export type CopilotProvider = (typeof COPILOT_PROVIDERS)[number];
@@ -47,7 +49,7 @@ const accessKeyId: Kind<string> = {
   expects: 'an AWS access key id of 16 to 128 capital letters and digits',
   parse: (written) => (/^[A-Z0-9]{16,128}$/.test(written) ? written : undefined),
 };
-export const COPILOT_SETTINGS = [
+const SETTINGS = [
   {
     name: 'CV_COPILOT_PROVIDER',
     kind: provider,
@@ -116,13 +118,8 @@ export const COPILOT_SETTINGS = [
   },
 ] as const;
 
-type Name = (typeof COPILOT_SETTINGS)[number]['name'];
-type Row<N extends Name> = Extract<(typeof COPILOT_SETTINGS)[number], { name: N }>;
-type CopilotValues = {
-  [N in Name]:
-    | Exclude<ReturnType<Row<N>['kind']['parse']>, undefined>
-    | (Row<N>['default'] extends string ? never : null);
-};
+type CopilotValues = ValuesOf<typeof SETTINGS>;
+type Name = keyof CopilotValues;
 
 const AWS_NAMES = [
   'CV_COPILOT_AWS_REGION',
@@ -130,10 +127,9 @@ const AWS_NAMES = [
   'CV_COPILOT_AWS_SESSION_TOKEN_FILE',
 ] as const satisfies readonly Name[];
 
-export function copilotConflicts(given: ReadonlySet<string>, values: Readonly<Record<string, unknown>>): string[] {
-  const chosen = values['CV_COPILOT_PROVIDER'];
+function conflicts(given: ReadonlySet<string>, { CV_COPILOT_PROVIDER: chosen }: Partial<CopilotValues>): string[] {
   if (!given.has('CV_COPILOT_PROVIDER')) {
-    const idle = COPILOT_SETTINGS.map(({ name }) => name).filter((name) => given.has(name));
+    const idle = SETTINGS.map(({ name }) => name).filter((name) => given.has(name));
     return idle.map((name) => `${name} has no effect here: remove it, or set CV_COPILOT_PROVIDER.`);
   }
   if (chosen === undefined) return [];
@@ -148,7 +144,7 @@ export function copilotConflicts(given: ReadonlySet<string>, values: Readonly<Re
   return problems;
 }
 
-export function copilotOf(values: CopilotValues): CopilotConfig | null {
+function build(values: CopilotValues): CopilotConfig | null {
   const { CV_COPILOT_PROVIDER: chosen, CV_COPILOT_MODEL: named } = values;
   if (chosen === null || named === null) return null;
   const file = (path: string | null) => (path === null ? null : resolve(path));
@@ -173,3 +169,5 @@ export function copilotOf(values: CopilotValues): CopilotConfig | null {
     timeoutMs: values.CV_COPILOT_TIMEOUT_SECONDS * SECOND_MS,
   });
 }
+
+export const copilotSettings = settingGroup({ settings: SETTINGS, conflicts, build });

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
-import { type Kind, parseBaseUrl, text, whole } from './setting-kind.ts';
+import type { ValuesOf } from '../../../settings/setting.ts';
+import { settingGroup } from '../../../settings/setting-group.ts';
+import { type Kind, parseBaseUrl, text, whole } from '../../../settings/setting-kind.ts';
 
 /** Where ranges of the audit logs are archived, and how long entries stay in the database. */
 export interface AuditArchiveConfig {
@@ -52,7 +54,7 @@ const accessKeyId: Kind<string> = {
   parse: (written) => (/^[A-Za-z0-9._-]{3,128}$/.test(written) ? written : undefined),
 };
 
-export const AUDIT_ARCHIVE_SETTINGS = [
+const SETTINGS = [
   {
     name: 'CV_AUDIT_ARCHIVE',
     kind: archive,
@@ -107,13 +109,8 @@ export const AUDIT_ARCHIVE_SETTINGS = [
   },
 ] as const;
 
-type Name = (typeof AUDIT_ARCHIVE_SETTINGS)[number]['name'];
-type Row<N extends Name> = Extract<(typeof AUDIT_ARCHIVE_SETTINGS)[number], { name: N }>;
-type ArchiveValues = {
-  [N in Name]:
-    | Exclude<ReturnType<Row<N>['kind']['parse']>, undefined>
-    | (Row<N>['default'] extends string ? never : null);
-};
+type ArchiveValues = ValuesOf<typeof SETTINGS>;
+type Name = keyof ArchiveValues;
 
 const S3_NAMES = [
   'CV_AUDIT_S3_ENDPOINT',
@@ -124,8 +121,7 @@ const S3_NAMES = [
 ] as const satisfies readonly Name[];
 const S3_NEEDED = ['CV_AUDIT_S3_ACCESS_KEY_ID', 'CV_AUDIT_S3_SECRET_KEY_FILE'] as const satisfies readonly Name[];
 
-export function archiveConflicts(given: ReadonlySet<string>, values: Readonly<Record<string, unknown>>): string[] {
-  const { CV_AUDIT_ARCHIVE: written } = values as Partial<ArchiveValues>;
+function conflicts(given: ReadonlySet<string>, { CV_AUDIT_ARCHIVE: written }: Partial<ArchiveValues>): string[] {
   if (given.has('CV_AUDIT_ARCHIVE') && written === undefined) return [];
   const isS3 = written !== undefined && written !== null && written.folder === null;
   if (isS3) {
@@ -139,7 +135,7 @@ export function archiveConflicts(given: ReadonlySet<string>, values: Readonly<Re
     .map((name) => `${name} has no effect here: remove it, or ${wanted} CV_AUDIT_ARCHIVE.`);
 }
 
-export function auditArchiveOf(values: ArchiveValues): AuditArchiveConfig | null {
+function build(values: ArchiveValues): AuditArchiveConfig | null {
   const { CV_AUDIT_ARCHIVE: written, CV_AUDIT_KEEP_DAYS: keepDays } = values;
   if (written === null) return null;
   const { folder, bucket, prefix } = written;
@@ -159,3 +155,6 @@ export function auditArchiveOf(values: ArchiveValues): AuditArchiveConfig | null
   });
   return Object.freeze({ target, keepDays });
 }
+
+/** The archive; null if nothing is archived. */
+export const archiveSettings = settingGroup({ settings: SETTINGS, conflicts, build });

@@ -1,5 +1,10 @@
-import { PLANS, type Plan } from '../kernel/limits/rate-classes.ts';
-import { type Kind, onOrOff, parseBaseUrl, text, whole } from './setting-kind.ts';
+import { join, resolve } from 'node:path';
+import { hideSecrets } from '../../kernel/base/hidden-secrets.ts';
+import { isOnThisMachine } from '../../kernel/base/host-name.ts';
+import type { ValuesOf } from '../../settings/setting.ts';
+import { settingGroup } from '../../settings/setting-group.ts';
+import { type Kind, onOrOff, whole } from '../../settings/setting-kind.ts';
+import type { Values } from '../../settings/settings.ts';
 
 /** A mail server, from a URL such as smtps://user:password@mail.example.com. */
 export interface SmtpServer {
@@ -59,36 +64,13 @@ const mailFrom: Kind<MailSender> = {
   },
 };
 
-const SIGNING_SECRETS_MAX = 2;
-export const signingSecrets: Kind<readonly string[]> = {
-  expects: `one or ${SIGNING_SECRETS_MAX} secrets of whsec_ and 16 to 256 characters, separated by a comma`,
-  parse: (written) => {
-    const secrets = written.split(',').map((secret) => secret.trim());
-    const isValid = secrets.length <= SIGNING_SECRETS_MAX && secrets.every((one) => /^whsec_[!-~]{16,256}$/.test(one));
-    return isValid ? secrets : undefined;
-  },
-};
+/** How mail is sent: by a mail server, as files while the service can be reached from this machine only, or not at all. */
+export type MailConfig =
+  | { readonly kind: 'smtp'; readonly server: SmtpServer; readonly from: MailSender }
+  | { readonly kind: 'files'; readonly folder: string; readonly from: MailSender }
+  | { readonly kind: 'off' };
 
-const PRICES_MAX = 64;
-const prices: Kind<ReadonlyMap<string, Plan>> = {
-  expects: `a comma-separated list of at most ${PRICES_MAX} prices with their plans, such as price_1Abc=professional,price_1Def=enterprise`,
-  parse: (written) => {
-    const entries = written.split(',', PRICES_MAX + 1).map((entry) => entry.trim().split('='));
-    const known = new Map<string, Plan>();
-    for (const [price = '', name, ...more] of entries) {
-      const plan = PLANS.find((one) => one === name);
-      if (!/^[A-Za-z0-9_]{1,128}$/.test(price) || plan === undefined || more.length > 0 || known.has(price))
-        return undefined;
-      known.set(price, plan);
-    }
-    return known.size <= PRICES_MAX ? known : undefined;
-  },
-};
-
-const apiUrl: Kind<string> = { expects: 'an https:// URL without user, path or query', parse: parseBaseUrl };
-
-/** Settings of an installation that offers Coffer to others: mail, sign-up, billing. */
-export const SAAS_SETTINGS = [
+const SETTINGS = [
   {
     name: 'CV_SMTP_URL',
     kind: smtpUrl,
@@ -119,41 +101,61 @@ export const SAAS_SETTINGS = [
     doc: 'Sign-ups and resends that are accepted in an hour, since each of them sends a mail; a fifth of them for addresses of one domain.',
     secret: false,
   },
-  {
-    name: 'CV_STRIPE_WEBHOOK_SECRET',
-    kind: signingSecrets,
-    default: null,
-    fallback: 'none: `POST /billing/webhook` does not exist',
-    doc: 'Signing secret of the Stripe webhook endpoint, `whsec_…`. Two, separated by a comma, while it is rotated.',
-    secret: true,
-  },
-  {
-    name: 'CV_STRIPE_WEBHOOK_SECRET_FILE',
-    kind: text,
-    default: null,
-    doc: 'File that contains the signing secret or secrets instead.',
-    secret: false,
-  },
-  {
-    name: 'CV_STRIPE_PRICES',
-    kind: prices,
-    default: null,
-    doc: 'Which Stripe price is which plan: `price_1Abc=professional,price_1Def=enterprise`. Together with a signing secret.',
-    secret: false,
-  },
-  {
-    name: 'CV_STRIPE_API_KEY',
-    kind: text,
-    default: null,
-    fallback: 'none: the state in the events is used',
-    doc: 'Restricted Stripe key that may read subscriptions. With it, the current state of a subscription is fetched after each event.',
-    secret: true,
-  },
-  {
-    name: 'CV_STRIPE_API_URL',
-    kind: apiUrl,
-    default: 'https://api.stripe.com',
-    doc: 'Where that state is fetched from.',
-    secret: false,
-  },
 ] as const;
+
+type MailValues = ValuesOf<typeof SETTINGS>;
+
+const MAIL_FROM_IN_FILES: MailSender = { name: 'Coffer', address: 'coffer@localhost' };
+
+/** Nobody else can reach the service, so it is a development start: its mail goes to files, where the developer finds it. */
+function isDevelopment({ CV_HOST: host, CV_BASE_URL: baseUrl }: Partial<Values>): boolean {
+  return host !== undefined && isOnThisMachine(host) && baseUrl === null;
+}
+
+function mailOf(values: MailValues & Values): MailConfig {
+  const { CV_SMTP_URL: server, CV_MAIL_FROM: from } = values;
+  if (server !== null && from !== null) {
+    const auth = server.auth && Object.freeze(hideSecrets({ ...server.auth }));
+    return Object.freeze({ kind: 'smtp', server: Object.freeze({ ...server, auth }), from });
+  }
+  if (!isDevelopment(values)) return Object.freeze({ kind: 'off' });
+  return Object.freeze({
+    kind: 'files',
+    folder: join(resolve(values.CV_DATA_DIR), 'mail'),
+    from: from ?? MAIL_FROM_IN_FILES,
+  });
+}
+
+function conflicts(given: ReadonlySet<string>, values: Partial<MailValues & Values>): string[] {
+  const problems: string[] = [];
+  const check = (isWrong: boolean, problem: string) => isWrong && problems.push(problem);
+  check(given.has('CV_SMTP_URL') && !given.has('CV_MAIL_FROM'), 'CV_MAIL_FROM must be set too, or remove CV_SMTP_URL.');
+  check(
+    values['CV_SIGNUP'] === true && !given.has('CV_SMTP_URL') && !isDevelopment(values),
+    'CV_SIGNUP=on requires CV_SMTP_URL and CV_MAIL_FROM, because new owners verify their e-mail address. Only a service that can be reached from this machine alone (CV_HOST=127.0.0.1, no CV_BASE_URL) writes mail to files instead.',
+  );
+  check(
+    given.has('CV_SIGNUP_MAILS_PER_HOUR') && values['CV_SIGNUP'] !== true,
+    'CV_SIGNUP_MAILS_PER_HOUR has no effect here: remove it, or set CV_SIGNUP=on.',
+  );
+  return problems;
+}
+
+interface MailSettings {
+  readonly mail: MailConfig;
+  readonly isSignupOn: boolean;
+  readonly signupMailsPerHour: number;
+}
+
+function build(values: MailValues & Values): MailSettings {
+  const { CV_SIGNUP: isSignupOn, CV_SIGNUP_MAILS_PER_HOUR: signupMailsPerHour } = values;
+  return Object.freeze({ mail: mailOf(values), isSignupOn, signupMailsPerHour });
+}
+
+/** Mail, and the sign-up of strangers, which needs it. */
+export const mailSettings = settingGroup({
+  settings: SETTINGS,
+  conflicts,
+  build,
+  reloads: { CV_SMTP_URL: (before, next) => before.mail.kind === next.mail.kind },
+});

@@ -1,10 +1,34 @@
-import { type Kind, parseBaseUrl, text, whole } from './setting-kind.ts';
+import { resolve } from 'node:path';
+import { SECOND_MS } from '../../kernel/base/clock.ts';
+import type { ValuesOf } from '../../settings/setting.ts';
+import { settingGroup } from '../../settings/setting-group.ts';
+import { type Kind, parseBaseUrl, text, whole } from '../../settings/setting-kind.ts';
+import type { Values } from '../../settings/settings.ts';
+
+/** The region of this installation and the others. */
+export interface RegionConfig {
+  readonly name: string;
+  /** The URLs for clients of all regions, this one included. */
+  readonly urls: Readonly<Record<string, string>>;
+  readonly peers: readonly RegionPeer[];
+  /** What this region presents to the others. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** 0 if changes are accepted without reaching other regions. */
+  readonly leaseMs: number;
+}
+
+export interface RegionPeer {
+  readonly name: string;
+  readonly certFile: string;
+  readonly syncUrl: string;
+}
 
 const MAX_REGIONS = 16;
 const REGION_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 /** Another region: its certificates, and where it synchronizes if that is not its public URL. */
-export interface RegionPeerSetting {
+interface WrittenPeer {
   readonly certFile: string;
   readonly syncUrl: string | null;
 }
@@ -17,7 +41,7 @@ const regionUrls: Kind<ReadonlyMap<string, string>> = {
   expects: `a comma-separated list of at most ${MAX_REGIONS} regions with their https:// URLs, each once, such as eu=https://eu.example.com,us=https://us.example.com`,
   parse: (written) => parseRegions(written, parseRegionUrl),
 };
-const regionPeers: Kind<ReadonlyMap<string, RegionPeerSetting>> = {
+const regionPeers: Kind<ReadonlyMap<string, WrittenPeer>> = {
   expects: `a comma-separated list of at most ${MAX_REGIONS} regions, each once, with a PEM file and, where they synchronize at another URL than clients use, that URL, such as us=/etc/coffer/us.pem@https://us.internal:7443`,
   parse: (written) => parseRegions(written, parsePeer),
 };
@@ -41,14 +65,14 @@ function parseRegionUrl(written: string): string | undefined {
   return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(origin).hostname) ? origin : undefined;
 }
 
-function parsePeer(written: string): RegionPeerSetting | undefined {
+function parsePeer(written: string): WrittenPeer | undefined {
   const at = written.lastIndexOf('@https://');
   const certFile = text.parse(at === -1 ? written : written.slice(0, at));
   const syncUrl = at === -1 ? null : parseBaseUrl(written.slice(at + 1));
   return certFile === undefined || syncUrl === undefined ? undefined : { certFile, syncUrl };
 }
 
-export const REGION_SETTINGS = [
+const SETTINGS = [
   {
     name: 'CV_REGION',
     kind: regionName,
@@ -95,3 +119,49 @@ export const REGION_SETTINGS = [
     secret: false,
   },
 ] as const;
+
+type RegionValues = ValuesOf<typeof SETTINGS>;
+
+function conflicts(given: ReadonlySet<string>, values: Partial<RegionValues>): string[] {
+  if (!given.has('CV_REGION')) {
+    const idle = SETTINGS.map(({ name }) => name).filter((name) => given.has(name));
+    return idle.map((name) => `${name} has no effect here: remove it, or set CV_REGION.`);
+  }
+  const problems: string[] = [];
+  const { CV_REGION: own, CV_REGIONS: urls, CV_REGION_PEERS: peers } = values;
+  if (!given.has('CV_REGIONS')) problems.push('CV_REGIONS must be set too, or remove CV_REGION.');
+  const names = [...(urls?.keys() ?? [])];
+  const others = names.filter((name) => name !== own);
+  const missing = others.filter((name) => peers?.has(name) !== true);
+  const unknown = [...(peers?.keys() ?? [])].filter((name) => !others.includes(name));
+  if (urls && own && !names.includes(own)) problems.push('CV_REGIONS must list the region in CV_REGION too.');
+  if (urls && peers !== undefined && missing.length > 0)
+    problems.push(`CV_REGION_PEERS must list every other region in CV_REGIONS: ${missing.join(', ')} is missing.`);
+  if (urls && unknown.length > 0)
+    problems.push(`CV_REGION_PEERS must list only other regions in CV_REGIONS: remove ${unknown.join(', ')}.`);
+  if (given.has('CV_REGION_CERT_FILE') !== given.has('CV_REGION_KEY_FILE'))
+    problems.push('CV_REGION_CERT_FILE and CV_REGION_KEY_FILE belong together: set both.');
+  if (others.length > 0 && !given.has('CV_REGION_CERT_FILE') && !given.has('CV_TLS_CERT_FILE'))
+    problems.push('CV_REGION_CERT_FILE and CV_REGION_KEY_FILE must be set, so that other regions know this one.');
+  return problems;
+}
+
+function build(values: RegionValues & Values): RegionConfig | null {
+  const { CV_REGION: name, CV_REGIONS: urls, CV_REGION_PEERS: peers } = values;
+  if (name === null || urls === null) return null;
+  return Object.freeze({
+    name,
+    urls: Object.freeze(Object.fromEntries(urls)),
+    peers: Object.freeze(
+      [...(peers ?? [])].map(([peer, { certFile, syncUrl }]) =>
+        Object.freeze({ name: peer, certFile: resolve(certFile), syncUrl: syncUrl ?? urls.get(peer) ?? '' }),
+      ),
+    ),
+    certFile: resolve(values.CV_REGION_CERT_FILE ?? values.CV_TLS_CERT_FILE ?? ''),
+    keyFile: resolve(values.CV_REGION_KEY_FILE ?? values.CV_TLS_KEY_FILE ?? ''),
+    leaseMs: values.CV_REGION_LEASE_SECONDS * SECOND_MS,
+  });
+}
+
+/** Null if the installation is not part of a group of regions. */
+export const regionSettings = settingGroup({ settings: SETTINGS, conflicts, build });

@@ -1,0 +1,1 @@
+export { regionSettings } from './settings.ts';
