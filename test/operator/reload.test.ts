@@ -14,7 +14,7 @@ import { newStripeId, STRIPE_ENV, STRIPE_SECRET, signatureOf, stripeEvent, subsc
 import { until } from '../support/until.ts';
 import { freshCall, replacedIn, spawnWorkers, WORKERS, workerPids } from '../support/workers.ts';
 
-const LOADED = /"taken":(\[[^\]]*\]).*the settings were loaded again/;
+const LOADED = /"reloaded":(\[[^\]]*\]).*the settings were loaded again/;
 
 /** Files with settings, beside the data folder. */
 function settingFiles(dataDir: string) {
@@ -35,9 +35,9 @@ describe('SIGHUP', () => {
     const files = settingFiles(dataDir);
     files.write('level', 'info');
     const service = await spawnService({ dataDir, env: { CV_LOG_LEVEL_FILE: files.path('level') } });
-    await reloaded(service, /"taken":\[\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\[\].*the settings were loaded again/);
     files.write('level', 'debug');
-    await reloaded(service, /"taken":\["CV_LOG_LEVEL"\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\["CV_LOG_LEVEL"\].*the settings were loaded again/);
     files.write('level', 'loud');
     await reloaded(service, /CV_LOG_LEVEL must be .*the settings are wrong; those from before stay in use/);
     files.write('level', 'info');
@@ -62,7 +62,7 @@ describe('SIGHUP', () => {
     const token = service.adminToken();
     await query(admin, `alter role ${role} password 'second'`);
     files.write('url', url('second'));
-    await reloaded(service, /"taken":\["CV_DATABASE_URL"\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\["CV_DATABASE_URL"\].*the settings were loaded again/);
     await query(admin, `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
     await until('the service has connected again', async () => {
       return (await call(service.url, 'GET', '/health/ready', {})).status === 200;
@@ -98,9 +98,9 @@ describe('SIGHUP', () => {
     await arrivesAt(first);
     const withPassword = second.url.replace('//', '//coffer:hunter2@');
     files.write('smtp', withPassword);
-    await reloaded(service, /"taken":\["CV_SMTP_URL"\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\["CV_SMTP_URL"\].*the settings were loaded again/);
     files.write('smtp', second.url);
-    await reloaded(service, /"taken":\["CV_SMTP_URL"\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\["CV_SMTP_URL"\].*the settings were loaded again/);
     const countBefore = first.received.length;
     await arrivesAt(second);
     files.write('smtp', 'not a mail server');
@@ -116,7 +116,7 @@ describe('SIGHUP', () => {
     assert.equal(await signedBy(service, STRIPE_SECRET), 200);
     assert.equal(stripe.keys.at(-1), 'Bearer rk_first');
     files.write('key', 'rk_second');
-    await reloaded(service, /"taken":\["CV_STRIPE_API_KEY"\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\["CV_STRIPE_API_KEY"\].*the settings were loaded again/);
     assert.equal(await signedBy(service, STRIPE_SECRET), 200);
     assert.equal(stripe.keys.at(-1), 'Bearer rk_second');
 
@@ -124,7 +124,7 @@ describe('SIGHUP', () => {
     files.write('secret', OTHER_SECRET);
     assert.equal(await signedBy(service, OTHER_SECRET), 200);
     assert.equal(await signedBy(service, STRIPE_SECRET), 401);
-    await reloaded(service, /"taken":\[\].*the settings were loaded again/);
+    await reloaded(service, /"reloaded":\[\].*the settings were loaded again/);
     assert.doesNotMatch(service.stdout() + service.stderr(), /whsec_|rk_(first|second)/);
     await stopService(service);
   });
