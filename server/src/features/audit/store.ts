@@ -43,17 +43,15 @@ export async function segmentsBack(
   from: string | null,
   limit: number,
 ): Promise<{ segments: AuditSegmentsTable[]; isLast: boolean }> {
-  const fit = limit > SEGMENTS_AT_ONCE ? await fitting(db, tenantId, from, limit) : limit;
+  const fit = await fitting(db, tenantId, from, limit);
   const segments = await back(db, tenantId, from).selectAll().limit(fit).execute();
   return { segments, isLast: segments.length < fit };
 }
 
-/** Segments loaded by one statement without looking at how long they are. */
-const SEGMENTS_AT_ONCE = 8;
-/** Text loaded by one statement beyond that: a segment may have a thousand entries with long names. */
-const TEXT_BYTES_AT_ONCE = 4 * 1024 * 1024;
+/** Text that one statement loads and that is parsed at once. A segment may have a thousand entries with long names. */
+const TEXT_BYTES_AT_ONCE = 1024 * 1024;
 
-/** How many of the segments may be loaded at once. */
+/** How many of the segments may be loaded at once: one at least. */
 async function fitting(db: Reader, tenantId: string, from: string | null, limit: number): Promise<number> {
   const bytes = sql<number>`octet_length(entries) + coalesce(octet_length(packed), 0)`.as('bytes');
   const sizes = await back(db, tenantId, from).select(bytes).limit(limit).execute();
@@ -62,7 +60,7 @@ async function fitting(db: Reader, tenantId: string, from: string | null, limit:
     total += Number(bytes);
     return total > TEXT_BYTES_AT_ONCE;
   });
-  return end === -1 ? limit : Math.max(end, SEGMENTS_AT_ONCE);
+  return end === -1 ? limit : Math.max(end, 1);
 }
 
 function back(db: Reader, tenantId: string, from: string | null) {
