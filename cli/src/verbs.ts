@@ -67,8 +67,15 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'List and revoke certificates of machines',
     load: () => import('./commands/certificates.ts'),
   },
+  workloads: {
+    summary: 'Let workloads in by their cluster, cloud or issuer',
+    load: () => import('./commands/workloads.ts'),
+  },
+  hosts: { summary: 'Accounts and SSH keys on Linux hosts', load: () => import('./commands/hosts.ts') },
   clusters: { summary: 'Deliver secrets to Kubernetes clusters', load: () => import('./commands/clusters.ts') },
   keys: { summary: 'Create, rotate and use encryption keys', load: () => import('./commands/keys.ts') },
+  tokenize: { summary: 'Store a value and get a token for it', load: () => import('./commands/tokenization.ts') },
+  detokenize: { summary: 'Get the value of a token', load: () => import('./commands/tokenization.ts') },
   pqc: {
     summary: 'Wrap keys and sign files with post-quantum algorithms',
     load: () => import('./commands/pqc.ts'),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AuditFilter, Schemas } from '../../../client/src/index.ts';
+import { action } from '../declared.ts';
 import { CommandError } from '../failure.ts';
 import { jsonText, note, printJson, printTable, red } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -18,6 +19,25 @@ export function register(program: Command): void {
     .command('verify')
     .description('Have the service recompute the chain of the log; the exit code is 1 if it is broken')
     .action((_, command: Command) => verify(command));
+  registerCheckpoints(audit);
+}
+
+/** What coffer-verify checks a log by, without the service. */
+function registerCheckpoints(audit: Command): void {
+  action(audit, {
+    usage: 'checkpoint',
+    summary: 'Have the service sign now where the log has come to',
+    route: 'POST /v1/audit/checkpoints',
+    says: ({ seq }) => `Signed up to entry ${seq}. Store it elsewhere: coffer audit checkpoints > FILE`,
+  });
+  action(audit, {
+    usage: 'checkpoints',
+    summary: 'Print the newest checkpoints and all keys that signed, as JSON for coffer-verify',
+    route: 'GET /v1/audit/checkpoints',
+    options: [{ flags: '--limit <number>', description: 'how many', to: 'query/limit', kind: 'number' }],
+    isRead: true,
+    shows: (page) => JSON.stringify(page),
+  });
 }
 
 interface AuditOptions {

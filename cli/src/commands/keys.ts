@@ -70,6 +70,15 @@ export function register(program: Command): void {
     shows: ({ envelope }) => envelope,
   });
   action(keys, {
+    usage: 'rewrap <key>',
+    summary: 'Bring an envelope from standard input or a prompt to the newest version, without showing its text',
+    route: 'POST /eaas/keys/{name}/rewrap',
+    arguments: ['path/name'],
+    options: [{ flags: '--envelope', description: 'Envelope', to: 'body/envelope', kind: 'input' }, aad],
+    isRead: true,
+    shows: ({ envelope }) => envelope,
+  });
+  action(keys, {
     usage: 'decrypt <key>',
     summary: 'Open an envelope from standard input or a prompt, and print the text',
     route: 'POST /eaas/keys/{name}/decrypt',

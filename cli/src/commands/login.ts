@@ -18,7 +18,10 @@ export function register(program: Command): void {
     .command('login')
     .description('Log in with e-mail address and password, or with a token, and keep the session in a profile')
     .option('--email <address>', 'who you are')
-    .option('--invitation', 'accept an invitation: its token and a new password are asked for')
+    .option(
+      '--invitation',
+      'accept an invitation: its token and a new password, asked for or in two lines of standard input',
+    )
     .option('--password', 'read the password from standard input; a second line is the code of a second factor')
     .option('--token', 'read a personal access token from standard input or a prompt instead')
     .option('--sso <provider>', 'sign in with this provider of your organization, in a browser')
@@ -166,12 +169,14 @@ async function approveDevice(code: string, command: Command): Promise<void> {
 }
 
 async function sessionByInvitation(url: string, caFile: string | null): Promise<Session> {
-  if (!isInteractive())
-    throw new CommandError('An invitation is accepted on a terminal, because a password is asked for.');
-  const invitation = (await askHidden('Token of the invitation')).trim();
-  const password = await askNewPassword();
+  const isTyped = process.stdin.isTTY === true;
+  const [invitation, password] = isTyped
+    ? [await askHidden('Token of the invitation'), await askNewPassword()]
+    : await readInputLines();
+  if (invitation === undefined || password === undefined)
+    throw new CommandError('Standard input must be the token and a new password, in a line each: nothing was done.');
   const coffer = clientOf({ url, auth: { anonymous: true }, caFile });
-  const body = { token: invitation, password };
+  const body = { token: invitation.trim(), password };
   const { token, expires_at } = await coffer.call('POST /auth/accept-invite', { body });
   return { token, expires_at };
 }

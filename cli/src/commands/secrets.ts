@@ -6,6 +6,7 @@ import { collect } from '../options.ts';
 import { ago, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { registerRelocation } from './secrets-relocation.ts';
 import { registerRotation } from './secrets-rotation.ts';
 
 const TYPES = ['api_key', 'password', 'token', 'database', 'ssh_key', 'certificate', 'json', 'generic'];
@@ -65,6 +66,7 @@ export function register(program: Command): void {
     .option('--stdin', 'take the new value from standard input or a prompt instead')
     .action((path, options, command) => rotate(path, options, command));
   registerRotation(secrets);
+  registerRelocation(secrets);
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')
