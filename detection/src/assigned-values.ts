@@ -7,7 +7,7 @@ export interface Assigned {
   readonly value: string;
   readonly isQuoted: boolean;
   /** How the text says so. Two texts beside each other, and what a sentence says, are less certain than a sign. */
-  readonly by: 'sign' | 'line' | 'element' | 'call' | 'comma' | 'sentence';
+  readonly by: 'sign' | 'pair' | 'line' | 'element' | 'call' | 'comma' | 'sentence';
 }
 
 /** Where a value begins, and how it was introduced. */
@@ -21,11 +21,15 @@ const CLOSING = /(?:\\?["'`]|\]|\)){0,3}/y;
 /** A type between a name and the sign, as Go, Kotlin, Rust, Swift and C# write it. */
 const TYPE =
   /(?:[ \t]{0,4}:[ \t]{0,4}|[ \t]{1,4})(?:&|\*|\?|'static )?(?:[A-Za-z_][\w.]{0,40})(?:<[A-Za-z_][\w.]{0,40}>)?(?:\[\]|\?|!)?[ \t]{0,8}(?==)/y;
-const SIGN = /[ \t]{0,16}(?::{1,3}=|\?\?=|\|\|=|\?=|\.=|\+=|=>|={1,3}|:|<-|:|=)[ \t]{0,16}(?:[[(]{1,2}[ \t]{0,8})?/y;
+const SIGN =
+  /[ \t]{0,16}(?::{1,3}=|!={1,2}|-(?=[ \t]['"])|\?\?=|\|\|=|\?=|\.=|\+=|=>|={1,3}|:|<-|:|=)[ \t]{0,16}(?:[[(]{1,2}[ \t]{0,8})?/y;
 /** The value of a YAML block, or one that a language continues on the next line. */
 const NEXT_LINE = /(?:[|>][+-]?\d?[ \t]{0,8})?\r?\n[ \t]{1,32}(?=["'`]|[^\s:=#/-])/y;
 const BLOCK_MARK = /[|>][+-]?\d?[ \t]{0,8}\r?\n/y;
 const COMMA = /[ \t]{0,8},[ \t]{0,8}(?=\\?["'`])/y;
+/** Calls that set a variable or define a constant by its name. */
+const SETTER =
+  /(?:set|put|env|define|property|add|config|with|header|const)\w{0,16}[ \t]{0,2}\([ \t]{0,4}["'`][\w.$-]{0,8}$/i;
 const CALL = /\([ \t]{0,4}(?=["'`])/y;
 const ELEMENT = /(?:[ \t][^<>\n]{0,160})?>\s{0,64}/y;
 /** Where the name itself is a value: of Kubernetes, of an `add` element, of a property list, of a pair in JSON. */
@@ -63,17 +67,18 @@ function signAfter(text: string, nameStart: number, nameEnd: number): Sign | nul
   const closing = reads(CLOSING, text, nameEnd) ?? '';
   const after = nameEnd + closing.length;
   const pair = isInValue(text, nameStart, closing) ? reads(PAIR, text, nameEnd) : null;
-  if (pair !== null) return { at: nameEnd + pair.length, by: 'sign' };
-  const type = reads(TYPE, text, after);
-  const sign = reads(SIGN, text, after + (type?.length ?? 0));
-  if (sign !== null) return signAt(text, after + (type?.length ?? 0) + sign.length);
+  if (pair !== null) return { at: nameEnd + pair.length, by: 'pair' };
   if (isElement(text, nameStart)) {
     const element = reads(ELEMENT, text, nameEnd);
     return element === null ? null : { at: nameEnd + element.length, by: 'element' };
   }
+  const type = reads(TYPE, text, after);
+  const sign = reads(SIGN, text, after + (type?.length ?? 0));
+  if (sign !== null) return signAt(text, after + (type?.length ?? 0) + sign.length);
   if (/["'`]/.test(closing)) {
     const comma = reads(COMMA, text, after);
-    if (comma !== null) return { at: after + comma.length, by: 'comma' };
+    const by = SETTER.test(text.slice(Math.max(0, nameStart - 32), nameStart)) ? 'pair' : 'comma';
+    if (comma !== null) return { at: after + comma.length, by };
   }
   const call = reads(CALL, text, nameEnd);
   if (call !== null) return { at: nameEnd + call.length, by: 'call' };

@@ -6,9 +6,11 @@ import {
   isRandomHex,
   isType,
   looksChosen,
+  looksPrintable,
   looksRandom,
   mayBeKey,
   mayBePassword,
+  UUID,
 } from './judgement.ts';
 import type { Confidence, Match } from './match.ts';
 import { type Name, namesIn } from './names.ts';
@@ -30,7 +32,7 @@ export function* assignmentMatches(
   let names = 0;
   for (const name of namesIn(text)) {
     if (++names % NAMES_PER_STEP === 0) yield;
-    const assigned = assignedTo(text, name.start, name.end);
+    const assigned = withoutCompany(assignedTo(text, name.start, name.end));
     if (assigned === null || isPublic(assigned.start)) continue;
     const confidence = confidenceOf(name, assigned, file);
     if (confidence === null || isPublished(text, assigned.start)) continue;
@@ -47,6 +49,19 @@ export function* assignmentMatches(
   return matches;
 }
 
+const COMPANY_LENGTH_MIN = 16;
+
+/** Of a text of several parts, the one that looks random: a scheme or a label may stand with it. */
+function withoutCompany(assigned: Assigned | null): Assigned | null {
+  if (assigned === null || !/\s/.test(assigned.value)) return assigned;
+  for (const { 0: part, index } of assigned.value.matchAll(/[A-Za-z0-9+/=_.-]{16,512}/g)) {
+    if (part.length < COMPANY_LENGTH_MIN || !looksRandom(part) || looksPrintable(assigned.value)) continue;
+    const start = assigned.start + index;
+    return { ...assigned, value: part, start, end: start + part.length };
+  }
+  return assigned;
+}
+
 function confidenceOf(
   name: Name,
   assigned: Assigned,
@@ -57,6 +72,7 @@ function confidenceOf(
   // In code, a value without quotes is the name of something else.
   if (!isQuoted && isCodeFile && by !== 'line') return null;
   if (hasDigests && !isQuoted) return null;
+  if (isOfService(name.whole, value)) return by === 'sentence' ? 'low' : 'medium';
   const looks = name.strength === 'password' ? lookOfPassword(assigned) : lookOfKey(name, assigned);
   if (looks === null) return 'possible';
   if (isSample(value) || by === 'sentence') return atMost(looks, 'low');
@@ -64,13 +80,18 @@ function confidenceOf(
   return looks;
 }
 
-function lookOfPassword({ value, isQuoted }: Assigned): Confidence | null {
-  if (looksChosen(value, isQuoted)) return 'medium';
-  return mayBePassword(value, isQuoted) ? 'low' : null;
+function lookOfPassword({ value, isQuoted, by }: Assigned): Confidence | null {
+  // Most text in other scripts is a label.
+  const isTyped = /^[\x20-\x7e\u00a1-\u024f]+$/.test(value);
+  if (isTyped && (looksChosen(value, isQuoted) || looksPrintable(value))) return 'medium';
+  if (!mayBePassword(value, isQuoted)) return null;
+  return by === 'pair' && isTyped && /\d/.test(value) ? 'medium' : 'low';
 }
 
 function lookOfKey({ strength, isAbout, whole }: Name, { value }: Assigned): Confidence | null {
-  if (isOfService(whole, value)) return 'medium';
+  if (looksPrintable(value)) return isAbout ? 'low' : 'medium';
+  if (UUID.test(value))
+    return isAbout ? null : /secret|api_?key|access_?key|private_?key/i.test(whole) ? 'medium' : 'low';
   if (!mayBeKey(value)) return null;
   const isStrong = looksRandom(value);
   if (strength === 'weak') return weakLook(value, isStrong && !isAbout);
@@ -78,10 +99,14 @@ function lookOfKey({ strength, isAbout, whole }: Name, { value }: Assigned): Con
   return isAbout && !isStrong ? null : 'low';
 }
 
+const WEAK_LENGTH_MIN = 20;
+
 /** `key`, `session` and `auth` stand beside names and digests too. */
 function weakLook(value: string, isStrong: boolean): Confidence | null {
   if (/[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value)) return isStrong ? 'medium' : 'low';
-  return isStrong && isRandomHex(value) ? 'low' : null;
+  if (!isStrong) return null;
+  // A digest is written in hexadecimal, a random key often with all letters.
+  return isRandomHex(value) || value.length < WEAK_LENGTH_MIN || !/[g-z]/i.test(value) ? 'low' : 'medium';
 }
 
 function atMost(confidence: Confidence, most: Confidence): Confidence {

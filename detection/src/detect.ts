@@ -5,6 +5,7 @@ import { decodedRuns } from './encoded-runs.ts';
 import { formatsIn } from './formats.ts';
 import { privateKeys, publicBlocks } from './key-blocks.ts';
 import { fileMatches } from './known-files.ts';
+import { kubernetesMatches } from './kubernetes.ts';
 import type { Match, SecretKind } from './match.ts';
 import { RANDOM_LENGTH_MIN, randomIn } from './random-text.ts';
 import { structureMatches } from './structures.ts';
@@ -96,6 +97,7 @@ function* asItStands(text: string, file: FileContext): Generator<void, Match[]> 
   for (const match of yield* structureMatches(text, isPublic)) matches.push(match);
   for (const match of yield* assignmentMatches(text, file, isPublic)) matches.push(match);
   for (const match of fileMatches(text, file)) matches.push(match);
+  for (const match of kubernetesMatches(text)) matches.push(match);
   return matches;
 }
 

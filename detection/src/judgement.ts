@@ -17,24 +17,31 @@ export function isRandomHex(text: string): boolean {
   return HEX.test(text) && /[A-Fa-f]/.test(text) && /\d/.test(text) && entropyOf(text) >= 2.9;
 }
 
-/** Paths, names in camel case and slugs have letters in runs of one case, with few changes between letters and digits. */
-export function isMadeOfWords(text: string): boolean {
-  let letters = 0;
-  for (const [run] of text.matchAll(/[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])/g)) letters += run.length;
-  return letters >= text.length * 0.6;
-}
+/** Pairs of letters that make up most of what is written in European languages. Of random pairs, one in four is among them. */
+const COMMON_PAIRS = new Uint8Array(26 * 26);
+const PAIRS =
+  'th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ry mp fe bl ab gh ty op wo sa ay ex ke ui fr oo ag ey ck pu up bo do ap rd ff da ga gr br cr dr sc sp ue ob qu um va av ep ef if po ki ok og ub ud if po gi go gu hu ir ip iz ju ka ks ku kn lt lu my nu oc od oi ov rk rm rn sk sl sm sy tt tw ug vo xt ye';
+for (const pair of PAIRS.split(' ')) COMMON_PAIRS[(pair.charCodeAt(0) - 97) * 26 + pair.charCodeAt(1) - 97] = 1;
 
-/** How often a text changes between lower case, upper case and digits, for each of its characters. Random text does so at every second one. */
-export function changesIn(text: string): number {
-  let changes = 0;
-  let last = 0;
+const COMMON_PAIRS_MIN = 0.6;
+
+/** Paths, names in camel case and slugs: most of them is letters, in pairs that languages have. */
+export function isMadeOfWords(text: string): boolean {
+  let [pairs, common, letters, last] = [0, 0, 0, -1];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    const kind = code >= 97 ? 1 : code >= 65 ? 2 : code >= 48 && code <= 57 ? 3 : 4;
-    if (at > 0 && kind !== last) changes++;
-    last = kind;
+    const isLower = code >= 97 && code <= 122;
+    const letter = isLower ? code - 97 : code >= 65 && code <= 90 ? code - 65 : -1;
+    if (letter !== -1) letters++;
+    // A capital letter after a small one begins a new word.
+    const isNew = letter !== -1 && !isLower && at > 0 && text.charCodeAt(at - 1) >= 97;
+    if (letter !== -1 && last !== -1 && !isNew) {
+      pairs++;
+      common += COMMON_PAIRS[last * 26 + letter] ?? 0;
+    }
+    last = letter;
   }
-  return text.length < 2 ? 0 : changes / (text.length - 1);
+  return letters >= text.length * 0.6 && pairs >= text.length * 0.35 && common >= pairs * COMMON_PAIRS_MIN;
 }
 
 /** Ids, names, addresses, versions, times and digests that stand beside such names without being a secret. */
@@ -70,7 +77,7 @@ export function isCode(value: string): boolean {
 
 const CODE: readonly RegExp[] = [
   /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?:\(|\[|\?\.|\s+[+|&]{1,2})/,
-  /\$\{|\{\{|<%|%[sdv](?![A-Za-z0-9])|^\{\d?\}|=>/,
+  /\$\{[\w.:?/ -]*\}|\{\{[^{}]*\}\}|<%|%[sdv](?![A-Za-z0-9])|^\{\d?\}|=> /,
   // A pattern, or data that has names of its own.
   /^\^|^\(\?|^[[{]["']?[a-z_]*["']?(?:$|[:,=\s])|\[\^/,
 ];
@@ -96,6 +103,16 @@ export function looksRandom(value: string): boolean {
   if (value.length < 16 || /\s/.test(value) || isIdentifier(value) || /^[A-Za-z]+$/.test(value)) return false;
   if (isRandomHex(value)) return true;
   return /\d/.test(value) && /[A-Za-z]/.test(value) && entropyOf(value) >= 3.3 && !isMadeOfWords(value);
+}
+
+const PRINTABLE_LENGTH_MIN = 32;
+const SPACES_MAX = 4;
+
+/** Signs of all kinds without order, as generators of keys and salts make them. A space may be among them. */
+export function looksPrintable(value: string): boolean {
+  if (value.length < PRINTABLE_LENGTH_MIN || classesOf(value) < 4 || entropyOf(value) < 4.6) return false;
+  const signs = value.match(/[!-/:-@[-`{-~]/g)?.length ?? 0;
+  return signs >= value.length * 0.15 && (value.match(/\s/g)?.length ?? 0) <= SPACES_MAX && !isMadeOfWords(value);
 }
 
 const KEY_LENGTH_MIN = 12;

@@ -1,6 +1,5 @@
 import type { FileContext } from './context.ts';
 import type { Match } from './match.ts';
-import { isPlaceholder } from './placeholders.ts';
 
 /** Files whose every line is a credential, as the programs that read them say. The file's name tells which. */
 interface KnownFile {
@@ -36,7 +35,7 @@ const KNOWN_FILES: readonly KnownFile[] = [
   {
     name: /^\.?git-credentials$/,
     rule: 'password-in-url',
-    line: /^https?:\/\/[^\s:@]{1,128}:(?<value>[^\s@]{3,256})@/dgm,
+    line: /^https?:\/\/[^\s:]{1,128}:(?<value>\S{3,200})@[^\s@]{1,200}$/dgm,
   },
   {
     name: /^(?:\.dockercfg|config\.json)$/,
@@ -57,7 +56,8 @@ export function fileMatches(text: string, { name }: FileContext): Match[] {
     const kind = rule === 'private-key' ? 'private_key' : 'password';
     for (const { groups, indices } of text.matchAll(line)) {
       const [start, end] = indices?.groups?.['value'] ?? [0, 0];
-      if (!isPlaceholder(groups?.['value'] ?? '')) matches.push({ start, end, kind, rule, confidence: 'medium' });
+      if (!/^(?:\$\{|<|\*+$)/.test(groups?.['value'] ?? ''))
+        matches.push({ start, end, kind, rule, confidence: 'medium' });
     }
   }
   return matches;

@@ -14,7 +14,7 @@ export function isPlaceholder(value: string): boolean {
 const SAMPLE_WORDS =
   /example|sample|dummy|fake|your|x{6,}|\*{3,}|\.{3,}|0{8,}|(?:0?123456789|abcdefgh)|deadbeef|^(?:pass(?:w(?:or)?d)?\d{0,3}|pwd|secret\d{0,3}|test(?:ing)?\d{0,3}|guest|admin|root|user(?:name)?|postgres|hunter2|xyz|abc(?:123)?|12345678?|unknown)$/i;
 const OTHER_REFERENCE =
-  /^(?:\$\{|\$[A-Za-z_(]|\{\{|\{[A-Za-z_]|<|%[A-Za-z_]+%|%\(|~\/|ref\+|file:|env:|projects\/)|\$\{\{?|\{\{|<%/;
+  /^(?:\$\{|\$[A-Za-z_(]|\{\{[^{}]*\}\}|\{[a-z_]+\}|<|%[A-Za-z_]+%|%\(|~\/|ref\+|file:|env:|projects\/)|\$\{[\w.:?/ -]*\}|\{\{[^{}]*\}\}|<%/;
 
 /** What documentation and tests show as an example, or take from elsewhere. It may still be a secret that somebody used. */
 export function isSample(value: string): boolean {

@@ -29,7 +29,8 @@ export function randomIn(text: string, from: number, to: number): Match | null {
   const end = start + value.length;
   const digits = value.match(/\d/g)?.length ?? 0;
   if (!isMixed(value) || (digits < DIGITS_MIN && value.length > 40) || isMadeOfWords(value)) return null;
-  if (isPlaceholder(value) || isPublished(text, start)) return null;
+  // A structure in DER: private keys are found by what is in it, and the others are certificates and public keys.
+  if (/^MI[IGHM]/.test(value) || isPlaceholder(value) || isPublished(text, start)) return null;
   const confidence = confidenceOf(text, start, end, digits);
   return { kind: 'secret', rule: 'random-text', start, end, confidence };
 }

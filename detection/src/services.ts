@@ -25,6 +25,7 @@ const SERVICES: readonly Service[] = [
     'kucoin',
     'launchdarkly',
     'sumologic',
+    'sendbird',
     'messagebird',
     'message_bird',
     'message-bird',
@@ -60,6 +61,8 @@ const SERVICES: readonly Service[] = [
   { name: 'codecov', form: alphanumeric(32) },
   { name: 'cohere', form: alphanumeric(40) },
   { name: 'coinbase', form: open(64) },
+  // Bundler takes the credentials of a private gem server from a variable of this name.
+  { name: 'contribsys', form: /^[a-f0-9]{8}:[a-f0-9]{8}$/ },
   { name: 'confluent', form: alphanumeric(16) },
   { name: 'confluent', form: alphanumeric(64) },
   { name: 'contentful', form: open(43) },

@@ -17,6 +17,15 @@ interface Structure {
 const hasDigit = (value: string) => /\d/.test(value);
 const isNoWord = (value: string) => !/^[A-Za-z_-]{1,24}$/.test(value);
 
+/** A user and a password in base64, as examples have them. */
+function isSampleLogin(value: string): boolean {
+  const [, password] =
+    /^[\x20-\x7e]{1,64}:([\x20-\x7e]{1,64})$/.exec(Buffer.from(value, 'base64').toString('latin1')) ?? [];
+  return (
+    password !== undefined && (isPlaceholder(password) || isSample(password) || /^[a-z ]{1,24}\d?$/i.test(password))
+  );
+}
+
 const HEADERS: readonly Structure[] = [
   {
     rule: 'authorization-header',
@@ -24,7 +33,7 @@ const HEADERS: readonly Structure[] = [
     needs: ['earer', 'asic', 'BEARER', 'BASIC'],
     form: /\b(?:Bearer|Basic)[ \t]{1,4}(?<value>[A-Za-z0-9_.~+/:-]{20,4096}={0,2})/dgi,
     confidence: 'medium',
-    check: hasDigit,
+    check: (value) => hasDigit(value) && !isSampleLogin(value),
   },
   {
     rule: 'authorization-header',
@@ -48,6 +57,17 @@ const HEADERS: readonly Structure[] = [
     needs: ['ookie'],
     form: /\b(?:Set-)?Cookie["']?[ \t]{0,4}:[ \t]{0,4}["']?[A-Za-z0-9_.-]{1,64}=(?<value>[^\s;"']{16,4096})/dgi,
     confidence: 'low',
+  },
+];
+
+const HEADER_OPTIONS: readonly Structure[] = [
+  {
+    rule: 'header-of-command',
+    kind: 'token',
+    needs: ['-H', '--header'],
+    form: /(?:-H|--header)[ =]{0,3}["'][A-Za-z-]{0,30}(?:auth|token|key|secret)[A-Za-z-]{0,20}:\s{0,4}(?:[A-Za-z]{3,12}[ \t]{1,4})?(?<value>[^\s"'$<{][^\s"']{7,2000})["']/dgi,
+    confidence: 'medium',
+    check: hasDigit,
   },
 ];
 
@@ -126,7 +146,7 @@ const COMMANDS: readonly Structure[] = [
     rule: 'password-of-command',
     kind: 'password',
     needs: ['curl'],
-    form: /\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]{0,3}["']?[^\s:"'$][^\s:"']{0,127}:(?<value>[^\s"'$][^\s"']{2,255})/dg,
+    form: /\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]{0,3}["']?(?:[^\s:"'$][^\s:"']{0,127})?:(?<value>[^\s"'$][^\s"']{2,200})/dg,
     confidence: 'medium',
   },
   {
@@ -181,6 +201,13 @@ const LINES: readonly Structure[] = [
     rule: 'password-hash',
     kind: 'password',
     needs: ['$'],
+    form: /(?<![A-Za-z0-9$])(?<value>\$(?:2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|argon2(?:id|i|d)\$v=\d{2}\$[A-Za-z0-9./$=,+-]{30,300}|6\$[A-Za-z0-9./$=]{4,40}\$[A-Za-z0-9./]{86}|(?:1|apr1)\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}))(?![A-Za-z0-9./])/dg,
+    confidence: 'medium',
+  },
+  {
+    rule: 'password-hash',
+    kind: 'password',
+    needs: ['$'],
     form: /(?<![A-Za-z0-9$])(?<value>\$(?:2[abxy]|argon2(?:id|i|d)|apr1|P|[156y]|scrypt|pbkdf2-sha\d{3})\$[A-Za-z0-9./$=,+-]{20,400})/dg,
     confidence: 'low',
   },
@@ -189,6 +216,13 @@ const LINES: readonly Structure[] = [
     kind: 'token',
     needs: [':A'],
     form: /(?<value>(?<![0-9])\d{5,16}:A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])/dg,
+    confidence: 'high',
+  },
+  {
+    rule: 'facebook-token',
+    kind: 'token',
+    needs: ['|', '%7'],
+    form: /(?<!\d)(?<value>\d{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40})(?![\w-])/dg,
     confidence: 'high',
   },
   {
@@ -207,7 +241,7 @@ const LINES: readonly Structure[] = [
   },
 ];
 
-const STRUCTURES = [...HEADERS, ...ADDRESSES, ...COMMANDS, ...LINES];
+const STRUCTURES = [...HEADERS, ...HEADER_OPTIONS, ...ADDRESSES, ...COMMANDS, ...LINES];
 
 export function* structureMatches(text: string, isPublic: (at: number) => boolean): Generator<void, Match[]> {
   const matches: Match[] = [];

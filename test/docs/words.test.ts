@@ -69,7 +69,7 @@ const FILES = new Map([
   ['server/src/kernel/audit/chain/archived-ranges.ts: kept', 'a column of audit_archives'],
   ['server/src/kernel/storage/tables.ts: kept', 'a column of audit_archives'],
   ['detection/src/judgement.ts: words', 'words of a language'],
-  ['evaluate/redactor/secret-values.ts: words', 'passwords are made of words of a language'],
+  ['evaluate/detection/secret-values.ts: words', 'passwords are made of words of a language'],
 ]);
 
 /** What two folders still have. A number may only go down; delete it with the last hit. */

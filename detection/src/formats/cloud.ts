@@ -54,7 +54,7 @@ export const CLOUD = [
     '[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}',
   ),
   format('pulumi-token', 'pul-', '[a-f0-9]{40}'),
-  format('harness-token', '(?:pat|sat)\\.', '[A-Za-z0-9_-]{22}\\.[a-f0-9]{24}\\.[A-Za-z0-9]{20}'),
+  format('harness-token', '(?:pat|sat)\\.', '[A-Za-z0-9_-]{22}\\.[A-Za-z0-9]{24}\\.[A-Za-z0-9]{20}'),
   format('prefect-key', 'pn[ub]_', '[a-zA-Z0-9]{36}'),
   format('infracost-key', 'ico-', '[A-Za-z0-9]{32}'),
   format('octopus-key', 'API-', '[A-Z0-9]{26}', { check: withDigits }),

@@ -55,7 +55,7 @@ export const CODE = [
 /** The header of a JWT names its algorithm. The sample that documentation copies from jwt.io is about John Doe. */
 function isToken(text: string): boolean {
   const [header = '', payload = ''] = text.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
-  return header.includes('"alg"') && !payload.includes('John Doe');
+  return /"(?:alg|typ)"/.test(header) && !payload.includes('John Doe');
 }
 
 function isTokenInBase64(text: string): boolean {

@@ -1,3 +1,4 @@
+import { looksRandom } from '../judgement.ts';
 import { format, mixed, random, withDigits } from './format.ts';
 
 /** Models and their tools. */
@@ -30,7 +31,7 @@ const MODELS = [
 const MONEY = [
   format('stripe-key', '(?:sk|rk)_(?:live|test|prod)_', '[A-Za-z0-9]{10,247}', { check: random(2.5) }),
   format('webhook-secret', 'whsec_', '[A-Za-z0-9+/=_-]{16,256}', { check: random(3) }),
-  format('square-token', 'EAAA[A-Za-z0-9_-]', '[A-Za-z0-9+/=_-]{21,59}', { check: mixed }),
+  format('square-token', 'EAAA', '[A-Za-z0-9_-]{22,60}', { check: mixed }),
   format('square-token', 'sq0(?:atp|csp)-', '[A-Za-z0-9_-]{22,60}'),
   format('paypal-token', 'access_token', '\\$(?:production|sandbox)\\$[a-z0-9]{16}\\$[a-f0-9]{32}'),
   format('shopify-token', 'shp(?:at|ca|pa|ss|tka|ua)_', '[a-fA-F0-9]{32}'),
@@ -47,7 +48,6 @@ const MONEY = [
   format('adyen-key', 'AQE[a-z]h', '[A-Za-z0-9+/]{60,300}\\$?[A-Za-z0-9+/=$^*(){}<>,.|;:~@-]{0,64}', { check: mixed }),
   format('checkout-key', 'sk_(?:sbox_)?', '[a-z0-9]{26}[*#$=a-z0-9]{1,2}', { check: withDigits, confidence: 'medium' }),
   format('mollie-key', '(?:live|test)_', '[A-Za-z0-9]{30,36}', { check: mixed }),
-  format('freemius-key', 'sk_', '[A-Za-z0-9!@#$%^&*_-]{29}', { check: mixed, confidence: 'medium' }),
   format('coinbase-key', 'organizations/', '[a-f0-9-]{36}/apiKeys/[a-f0-9-]{36}'),
 ];
 
@@ -108,4 +108,18 @@ const OFFICE = [
   format('calendly-token', 'eyJraWQiOi', '[A-Za-z0-9_-]{40,400}\\.[A-Za-z0-9_-]{60,1000}\\.[A-Za-z0-9_-]{40,120}'),
 ];
 
-export const SERVICES = [...MODELS, ...MONEY, ...MESSAGES, ...WATCHING, ...OFFICE];
+/** Beginnings that many issuers use: what follows decides. */
+const GENERAL = [
+  format('prefixed-key', '(?:sk|pat|token|secret|api_?key)[_-]', '(?:[A-Za-z0-9]{2,12}[_-]){0,3}[A-Za-z0-9]{24,128}', {
+    kind: 'secret',
+    confidence: 'medium',
+    check: hasRandomEnd,
+  }),
+  format('adafruit-key', 'aio_', '[A-Za-z0-9]{28}'),
+];
+
+function hasRandomEnd(text: string): boolean {
+  return looksRandom(text.slice(Math.max(text.lastIndexOf('_'), text.lastIndexOf('-')) + 1));
+}
+
+export const SERVICES = [...MODELS, ...MONEY, ...MESSAGES, ...WATCHING, ...OFFICE, ...GENERAL];

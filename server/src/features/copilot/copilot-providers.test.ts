@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { unlinkSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { promptsOf } from '../../../../evaluate/redactor/prompts.ts';
+import { promptsOf } from '../../../../evaluate/detection/prompts.ts';
 import { awsEvent, ModelProvider } from '../../../../test/support/model-provider.ts';
 import { ok, refused } from '../../../../test/support/people.ts';
 import { type Answer, DATABASES, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';

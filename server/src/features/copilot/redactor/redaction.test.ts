@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { promptsOf } from '../../../../../evaluate/redactor/prompts.ts';
+import { promptsOf } from '../../../../../evaluate/detection/prompts.ts';
 import { KINDS, merged } from './finding.ts';
 import { Redaction } from './redaction.ts';
 import { scan } from './scan.ts';

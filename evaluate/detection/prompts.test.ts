@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redaction } from '../../server/src/features/copilot/redactor/redaction.ts';
 import { cleanTextsOf } from './clean-texts.ts';
+import { score } from './prompt-scoring.ts';
 import { FORMATS, LANGUAGES, promptsOf } from './prompts.ts';
 import { AIMS } from './report.ts';
-import { score } from './scoring.ts';
 
 const SEED = 21;
 const prompts = promptsOf(SEED);

@@ -1,0 +1,165 @@
+import type { CleanScore } from './clean-trees.ts';
+import type { ExampleScore, Found } from './examples.ts';
+import type { LeakyScore } from './leaky-files.ts';
+import type { FileScore } from './planted-files.ts';
+import type { Score } from './prompt-scoring.ts';
+import { LANGUAGES, PROMPTS } from './prompts.ts';
+
+export const PAGE = 'docs/redactor-evaluation.md';
+export const GUIDE = 'docs/guide/scanning.md';
+
+/** What the redactor must reach, on every seed. A test checks it. */
+export const AIMS = { secrets: 0.98, others: 0.95, precision: 0.9 } as const;
+/** What both must reach on the samples of others. */
+const AIMS_ELSEWHERE = { redactor: 0.97, scan: 0.93, findingsIn10000: 1, touched: 0.02 } as const;
+
+interface Named<T> {
+  readonly name: string;
+  readonly score: T;
+}
+
+/** Everything that was measured. */
+export interface Evaluation {
+  readonly own: { seed: number; prompts: Score; files: FileScore }[];
+  /** The half that is reported, and the one that rules were tuned on. */
+  readonly examples: (Named<ExampleScore> & { readonly tuning: ExampleScore })[];
+  readonly leaky: Named<LeakyScore>[];
+  readonly clean: Named<CleanScore>[];
+}
+
+const share = (part: number) => part.toFixed(3);
+const number = (count: number) => count.toLocaleString('en-US');
+const table = (head: string, rows: readonly string[]) =>
+  `| ${head} |\n|${head.replaceAll(/[^|]+/g, '---')}|\n${rows.map((row) => `| ${row} |`).join('\n')}\n`;
+
+const in10000 = ({ findings, lines }: CleanScore) => (findings / lines) * 10_000;
+const recallOf = ({ examples, scan, redactor }: Found) => ({ scan: scan / examples, redactor: redactor / examples });
+
+export function isGoodEnough({ own, examples, clean }: Evaluation): boolean {
+  return (
+    own.every(
+      ({ prompts: { recall, precision } }) =>
+        recall.secrets >= AIMS.secrets && recall.others >= AIMS.others && precision >= AIMS.precision,
+    ) &&
+    examples.every(({ score: { total } }) => {
+      const { scan, redactor } = recallOf(total);
+      return scan >= AIMS_ELSEWHERE.scan && redactor >= AIMS_ELSEWHERE.redactor;
+    }) &&
+    clean.every(
+      ({ score }) =>
+        in10000(score) <= AIMS_ELSEWHERE.findingsIn10000 &&
+        score.touched.credentials <= AIMS_ELSEWHERE.touched * score.paragraphs,
+    )
+  );
+}
+
+/** The whole page, so that nothing on it differs from what was measured. */
+export function page(evaluation: Evaluation): string {
+  const { examples, leaky, clean } = evaluation;
+  return `# How well secrets are found
+
+\`npm run evaluate:detection -- --write\` writes this page; \`--help\` says how others' samples are named. \`coffer scan\` and the assistant's redactor use one set of rules (\`detection/\`). The scan reports what is at least \`medium\` sure; the redactor masks whatever a rule takes for a secret, and personal data and internal addresses too.
+
+- **Recall** is the part of the planted secrets that is found: by the scan if their line is reported, by the redactor if nothing of the value is left.
+- **Precision** is the part of everything found that was planted.
+- Rules were tuned on one half of others' rules and on the seeds 1 to 13; other half, and other seeds, are what counts. The leaky files and the clean code were seen while the rules were written.
+- Values that are stored in a vault of the tenant are masked whatever they look like. That is not part of this measurement.
+
+## Samples of others
+
+None of them is in this repository. The examples are texts with which other scanners test their own rules; a leaky file counts as many lines as its makers say. Findings in clean code are counted as wrong although some are right: test suites have real keys.
+
+${table(
+  'Examples | Scan, recall | Redactor, recall | Texts | Rules | Half for tuning: scan | Redactor | Texts',
+  examples.map(({ name, score: { total, byRule }, tuning }) => {
+    const [here, tuned] = [recallOf(total), recallOf(tuning.total)];
+    return `${name} | ${share(here.scan)} | ${share(here.redactor)} | ${number(total.examples)} | ${byRule.size} | ${share(tuned.scan)} | ${share(tuned.redactor)} | ${number(tuning.total.examples)}`;
+  }),
+)}
+${table(
+  'Leaky files | Lines reported | Lines with a secret | Files without a finding',
+  leaky.map(
+    ({ name, score }) => `${name} | ${score.found} | ${score.lines} | ${score.silent.length} of ${score.files}`,
+  ),
+)}
+${table(
+  'Clean code | Findings of the scan | Lines | In 10,000 lines | Paragraphs in which a credential is masked | Personal data or an address only',
+  clean.map(({ name, score }) => {
+    const part = (count: number) => `${((100 * count) / score.paragraphs).toFixed(2)} %`;
+    return `${name} | ${score.findings} | ${number(score.lines)} | ${in10000(score).toFixed(2)} | ${part(score.touched.credentials)} of ${number(score.paragraphs)} | ${part(score.touched.others)}`;
+  }),
+)}
+${examples.map(examplesByContext).join('\n')}
+${ownSamples(evaluation)}`;
+}
+
+const LISTED_MAX = 40;
+
+function examplesByContext({ name, score }: Named<ExampleScore>): string {
+  const row = ([key, found]: [string, Found]) => {
+    const { scan, redactor } = recallOf(found);
+    return `\`${key}\` | ${share(scan)} | ${share(redactor)} | ${found.examples}`;
+  };
+  const missed = (by: 'scan' | 'redactor') =>
+    [...score.byRule]
+      .filter(([, found]) => found[by] < found.examples)
+      .map(([rule, found]) => `${rule} ${found[by]} of ${found.examples}`)
+      .sort();
+  const listed = (rules: readonly string[]) =>
+    rules.slice(0, LISTED_MAX).join(', ') +
+    (rules.length > LISTED_MAX ? `, and ${rules.length - LISTED_MAX} more` : '');
+  return `### ${name}, by how the value is written
+
+${table('Written | Scan | Redactor | Texts', [...score.byContext].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(row))}
+Rules of which the scan misses some: ${listed(missed('scan'))}.
+
+Rules of which the redactor misses some: ${listed(missed('redactor'))}.
+`;
+}
+
+function ownSamples({ own }: Evaluation): string {
+  const kinds = new Map<string, { isSecret: boolean; masked: number; prompts: number }>();
+  for (const { kind, isSecret, masked, prompts } of own.flatMap((one) => one.prompts.kinds)) {
+    const known = kinds.get(kind) ?? { isSecret, masked: 0, prompts: 0 };
+    kinds.set(kind, { isSecret, masked: known.masked + masked, prompts: known.prompts + prompts });
+  }
+  const totals = own.map(
+    ({ seed, prompts: { recall, precision, cleanUntouched }, files }) =>
+      `${seed} | ${share(files.recall)} | ${share(files.precision)} | ${share(recall.secrets)} | ${share(recall.others)} | ${share(precision)} | ${share(cleanUntouched)}`,
+  );
+  return `## Samples that are made here
+
+For each seed there are ${PROMPTS} prompts, each with one value of ${kinds.size} kinds of secrets, personal data and internal addresses,
+in ${LANGUAGES.length} languages and as prose, .env files, YAML, JSON, code, shell, logs and URLs; and files of four kinds for the scan. Some secrets are in base64, percent-encoded, or put together from parts. Values are made from what their
+issuers document, not from the rules. Clean texts are technical text with nothing to mask: digests, ids, public keys, versions, placeholders, code about passwords, questions.
+They show how the rules do with forms that somebody here thought of, so expect what the tables above say. The aims of the redactor are a recall of ${AIMS.secrets} for secrets and ${AIMS.others} for the rest, and a precision of ${AIMS.precision}; a test checks them.
+
+${table('Seed | Scan, recall | Scan, precision | Redactor, recall of secrets | Recall of the rest | Precision | Clean texts left alone', totals)}
+${table(
+  'Kind | | Masked | Recall',
+  [...kinds].map(
+    ([kind, { isSecret, masked, prompts }]) =>
+      `${kind} | ${isSecret ? 'secret' : 'personal or internal'} | ${masked} of ${prompts} | ${share(masked / prompts)}`,
+  ),
+)}`;
+}
+
+const TABLE = /(?<=<!-- measured -->\n)[\s\S]*?(?=<!-- end -->)/;
+
+export function withTable(guide: string, measured: string): string {
+  if (!TABLE.test(guide)) throw new Error(`${GUIDE} has no place for the table: <!-- measured --> … <!-- end -->.`);
+  return guide.replace(TABLE, () => measured);
+}
+
+/** The two columns in short, for the guide. */
+export function guideTable({ own, examples, leaky, clean }: Evaluation): string {
+  const least = (of: (one: FileScore) => number) => Math.min(...own.map(({ files }) => of(files)));
+  return table('Measured on | The scan finds', [
+    `samples made here | ${share(least(({ recall }) => recall))} of them; ${share(least(({ precision }) => precision))} of its findings are right`,
+    ...examples.map(
+      ({ name, score }) => `${name} | ${share(recallOf(score.total).scan)} of ${number(score.total.examples)} texts`,
+    ),
+    ...leaky.map(({ name, score }) => `${name} | ${score.found} of ${score.lines} lines with a secret`),
+    ...clean.map(({ name, score }) => `${name} | ${in10000(score).toFixed(2)} in 10,000 clean lines`),
+  ]);
+}
