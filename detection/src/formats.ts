@@ -16,6 +16,32 @@ const BEGINNINGS = new RegExp(
   'gi',
 );
 const BY_BEGINNING = FORMATS.map((one) => ({ ...one, begins: new RegExp(one.begins, one.form.flags) }));
+/** Few of them begin with the same letter. */
+const BY_FIRST_LETTER = new Map<number, (typeof BY_BEGINNING)[number][]>();
+for (const [at, one] of FORMATS.entries()) {
+  for (const letter of firstLettersOf(one.begins)) {
+    for (const code of new Set([letter.toLowerCase().charCodeAt(0), letter.toUpperCase().charCodeAt(0)])) {
+      const known = BY_FIRST_LETTER.get(code) ?? [];
+      BY_FIRST_LETTER.set(code, known);
+      known.push(BY_BEGINNING[at] as (typeof BY_BEGINNING)[number]);
+    }
+  }
+}
+
+/** The letters with which a beginning may begin. It is a literal, a class, or a group of these, which may be optional. */
+function firstLettersOf(begins: string): Set<string> {
+  if (begins.startsWith('[')) return new Set(begins.slice(1, begins.indexOf(']')));
+  if (begins.startsWith('\\')) return new Set(begins.charAt(1));
+  if (!begins.startsWith('(?:')) return new Set(begins.charAt(0));
+  const end = begins.indexOf(')');
+  const letters = begins
+    .slice(3, end)
+    .split('|')
+    .flatMap((one) => [...firstLettersOf(one)]);
+  const rest = begins.charAt(end + 1) === '?' ? [...firstLettersOf(begins.slice(end + 2))] : [];
+  return new Set([...letters, ...rest]);
+}
+
 const IN_NAME = /[A-Za-z0-9_]/;
 const ENTROPY_MIN = 2.2;
 /** A text with the form of a credential that is none is not searched again if it is longer. */
@@ -39,7 +65,8 @@ export function formatsIn(text: string, from: number, to: number): Match[] {
 
 function formatAt(text: string, at: number): { match: Match | null; length: number } {
   let length = 0;
-  for (const { rule, kind, begins, form, before, check, confidence } of BY_BEGINNING) {
+  const formats = BY_FIRST_LETTER.get(text.charCodeAt(at)) ?? [];
+  for (const { rule, kind, begins, form, before, check, confidence } of formats) {
     begins.lastIndex = at;
     const start = at - before;
     if (start < 0 || !begins.test(text) || (before > 0 && IN_NAME.test(text.charAt(start - 1)))) continue;

@@ -5,6 +5,7 @@ import type { GlobalOptions } from '../global-options.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { filePieces, type Piece, streamPieces, type Tally } from '../scan/files.ts';
 import { addedFindings, type Finding } from '../scan/findings.ts';
+import { rotationOf, sarifOf } from '../scan/sarif.ts';
 import { clientOf, settingsOf } from '../settings.ts';
 
 interface ScanOptions extends GlobalOptions {
@@ -17,6 +18,7 @@ interface ScanOptions extends GlobalOptions {
   updateBaseline?: boolean;
   maxFileSize: string;
   confidence: Confidence;
+  sarif?: boolean;
 }
 
 export function register(program: Command): void {
@@ -37,6 +39,7 @@ export function register(program: Command): void {
     .option('--baseline <file>', 'leave out what this file lists')
     .option('--update-baseline', 'write what is found to the baseline, and accept it')
     .option('--max-file-size <MiB>', 'skip larger files', '10')
+    .option('--sarif', 'print SARIF, which code hosts and editors show beside the lines')
     .addHelpText('after', HELP)
     .action((paths: string[], _: unknown, command: Command) => scan(paths, command));
 }
@@ -72,7 +75,8 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
   const knownSecrets = options.known === true ? await askService([...seen.values()], options, command) : null;
   const all = [...seen.values()].filter((finding) => isSure(finding) || finding.stored.length > 0);
   const { shown, accepted } = await withoutAccepted(all, options);
-  report({ findings: shown, accepted }, tally, knownSecrets, options.json === true);
+  if (options.sarif === true) printJson(sarifOf(shown));
+  else report({ findings: shown, accepted }, tally, knownSecrets, options.json === true);
   if (shown.length > 0) process.exitCode = EXIT.local;
 }
 
@@ -89,6 +93,7 @@ async function piecesFor(
     throw new CommandError('Say where with --baseline FILE.');
   if (options.vault !== undefined && options.known !== true) throw new CommandError('--vault is for --known.');
   if (options.parts === true && options.known !== true) throw new CommandError('--parts is for --known.');
+  if (options.sarif === true && options.json === true) throw new CommandError('Give --json or --sarif, one of them.');
   if (paths[0] === '-') return streamPieces(process.stdin, tally);
   const mebibytes = Number(maxFileSize);
   if (!(mebibytes > 0 && mebibytes <= 512)) throw new CommandError('--max-file-size is a number of MiB, at most 512.');
@@ -193,6 +198,7 @@ function report(
   for (const skipped of tally.skipped) note(`Skipped: ${skipped}.`);
   const more = accepted > 0 ? `, ${accepted} accepted` : '';
   note(`${findings.length} found${more} in ${tally.files} files (${(tally.bytes / 1024 / 1024).toFixed(1)} MiB).`);
+  for (const stored of new Set(findings.flatMap((finding) => finding.stored))) note(`Rotate it: ${rotationOf(stored)}`);
   if (wasFound)
     note(
       'Revoke or rotate what is real: removing the line does not remove it from history. Mark what is meant to be there with coffer:allow.',

@@ -24,6 +24,10 @@ export interface Tally {
 
 const PIECE_BYTES = 4 * 1024 * 1024;
 const PROBE_BYTES = 8192;
+const KEY_BEGINS = '-----BEGIN ';
+const KEY_ENDS = '-----END ';
+/** No private key is longer. */
+const KEY_BYTES_MAX = 16_384;
 /** Others' code, or no text of the project's. */
 const FOLDERS_SKIPPED: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__']);
 
@@ -118,15 +122,22 @@ export function* piecesOfText(file: string, bytes: Buffer): Generator<Piece> {
   let line = 1;
   for (let start = 0; start < bytes.length; ) {
     let end = Math.min(start + PIECE_BYTES, bytes.length);
-    if (end < bytes.length) {
-      const newline = bytes.lastIndexOf(10, end);
-      if (newline > start) end = newline + 1;
-    }
+    if (end < bytes.length) end = start + endOfLines(bytes.subarray(start, end));
     const piece = bytes.subarray(start, end);
     yield { file, bytes: piece, line };
     line += newlinesIn(piece, 0, piece.length);
     start = end;
   }
+}
+
+/** Where the last whole line ends; before it, if a key begins there and does not end. */
+function endOfLines(bytes: Buffer): number {
+  const newline = bytes.lastIndexOf(10);
+  if (newline === -1) return bytes.length;
+  const begin = bytes.lastIndexOf(KEY_BEGINS);
+  const isOpen = begin !== -1 && bytes.indexOf(KEY_ENDS, begin) === -1 && bytes.length - begin < KEY_BYTES_MAX;
+  const lineStart = isOpen ? bytes.lastIndexOf(10, begin) + 1 : 0;
+  return lineStart > 0 ? lineStart : newline + 1;
 }
 
 export function newlinesIn(text: Buffer | string, start: number, end: number): number {
@@ -155,8 +166,7 @@ export async function* streamPieces(stream: AsyncIterable<Buffer>, tally: Tally)
     tally.bytes += chunk.length;
     if (size < PIECE_BYTES) continue;
     const whole = Buffer.concat(held);
-    const newline = whole.lastIndexOf(10);
-    yield* flush(whole, newline === -1 ? whole.length : newline + 1);
+    yield* flush(whole, endOfLines(whole));
   }
   const rest = Buffer.concat(held);
   yield* flush(rest, rest.length);

@@ -164,6 +164,7 @@ describe('scan of files', () => {
       [['--update-baseline'], /--baseline FILE/],
       [['--vault', 'x'], /--vault is for --known/],
       [['--parts'], /--parts is for --known/],
+      [['--sarif', '--json'], /--json or --sarif, one of them/],
       [['--max-file-size', 'much'], /number of MiB/],
       [['no-such-file'], /no such file/],
       [['--baseline', 'none.json'], /no baseline none\.json/],
@@ -175,6 +176,46 @@ describe('scan of files', () => {
       assert.ok(code === 1 || code === 3, `${args}: ${code}`);
       assert.match(stderr, said);
     }
+  });
+
+  test('as SARIF, findings have their rule, level and region, and no value', async () => {
+    const folder = folderWith({ 'src/a b.ts': `// one\nconst t = '${GITHUB}';\n`, 'key.pem': KEY });
+    const { code, stdout } = await scan(folder, ['--sarif']);
+    assert.equal(code, 1);
+    const { version, runs } = JSON.parse(stdout);
+    assert.equal(version, '2.1.0');
+    const [{ tool, results }] = runs;
+    const found = results.map(
+      ({ ruleId, ruleIndex, level, locations: [{ physicalLocation }] }: ReturnType<typeof JSON.parse>) => {
+        assert.equal(tool.driver.rules[ruleIndex].id, ruleId);
+        return [ruleId, level, physicalLocation.artifactLocation.uri, physicalLocation.region];
+      },
+    );
+    assert.deepEqual(found.toSorted(), [
+      ['github-token', 'error', 'src/a%20b.ts', { startLine: 2, startColumn: 12 }],
+      ['private-key', 'error', 'key.pem', { startLine: 1, startColumn: 1, endLine: KEY.trimEnd().split('\n').length }],
+    ]);
+    assert.ok(!stdout.includes(KEY.split('\n')[1] ?? ''));
+    const clean = await scan(folderWith({ 'ok.md': 'Nothing.\n' }), ['--sarif']);
+    assert.deepEqual([clean.code, JSON.parse(clean.stdout).runs[0].results], [0, []]);
+  });
+
+  test('a level of confidence reports more or less', async () => {
+    const folder = folderWith({
+      'a.env': `TOKEN=${GITHUB}\nDB_PASSWORD=${PASSWORD}\nSESSION_KEY=${'0f3a9c1e'}${'77b25d48'}\n`,
+    });
+    const kinds = async (level: string) =>
+      (await scan(folder, ['--json', '--confidence', level])).stdout.match(/"kind": "[a-z-]+"/g)?.length ?? 0;
+    assert.deepEqual([await kinds('high'), await kinds('medium'), await kinds('low')], [1, 2, 3]);
+    assert.match((await scan(folder, ['--confidence', 'some'])).stderr, /low, medium, high/);
+  });
+
+  test('a key is found whole wherever a piece of a long input ends', async () => {
+    const line = 'an ordinary line of text\n';
+    const lines = Math.floor((4 * 1024 * 1024 - 600) / line.length);
+    const { stdout, code, stderr } = await scan(root, ['-', '--json'], `${line.repeat(lines)}${KEY}${line.repeat(50)}`);
+    assert.equal(code, 1, stderr);
+    assert.deepEqual(places({ code, stdout, stderr }), [`stdin:${lines + 1} private-key`]);
   });
 
   test('a baseline accepts what it lists, wherever it is, and has nothing of the values', async () => {
@@ -571,6 +612,8 @@ onBothDatabases('scan --known', (database) => {
     );
     assert.deepEqual([compared, guessable, vaults_searched], [3, 2, undefined]);
     assert.deepEqual(places(await scan(folder, ['--json'])), ['a.env:1 github-token']);
+    const { stderr } = await scan(folder, ['--known'], '', env);
+    assert.match(stderr, /^Rotate it: coffer secrets rotate db\/password --vault web$/m);
     const log = (await service.call('GET', '/v1/audit?limit=200')).text + service.logs.join('');
     for (const value of [GITHUB, 'swordfish', 'barracuda']) assert.ok(!log.includes(value), 'neither log has a value');
   });
