@@ -40,7 +40,13 @@ describe('requests made from the document', () => {
   for (const [database, run] of runs()) {
     test(`break nothing on ${database}, from seed ${run.seed}`, async (t) => {
       const prepared = await prepare(database, { logLevel: 'trace' });
-      const outcome = await fuzz(prepared, run).finally(() => prepared.close());
+      const outcome = await fuzz(prepared, run)
+        .catch((error: Error) => {
+          // Told at once: a long run lists what failed only at its end.
+          t.diagnostic(`seed ${run.seed}, ${database}: ${error.stack}`);
+          throw error;
+        })
+        .finally(() => prepared.close());
       const { requests, failures, statuses, unreached, unserved } = outcome;
       const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
       t.diagnostic(
