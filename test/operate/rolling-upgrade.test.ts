@@ -52,7 +52,8 @@ describe('two nodes behind a load balancer that repeats nothing', { skip }, () =
     t.diagnostic(`${load.answered} requests, ${load.failures.length} failed`);
     assert.deepEqual(load.failures.slice(0, SHOWN), []);
     assert.deepEqual(await load.lost(nodes.url, token), []);
-    assert.equal((await ok(call(nodes.url, 'GET', '/v1/audit/verify', { token }))).valid, true);
+    const verdict = await ok(call(nodes.url, 'GET', '/v1/audit/verify', { token }));
+    assert.equal(verdict.valid, true, JSON.stringify(verdict));
     for (const node of [upgraded, last]) await stopService(node);
     for (const node of [first, second, again, upgraded, last]) assert.deepEqual(complaints(node), []);
     await nodes.stopBalancer();

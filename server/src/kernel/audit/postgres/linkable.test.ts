@@ -3,11 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { newId } from '../../base/ids.ts';
 import { type NumberedSegment, type OwnNumbers, sortSegments } from './linkable.ts';
+import type { KnownNumbers } from './node-segments.ts';
 
 /** Node b links what node a wrote. */
-const byOther: OwnNumbers = { nodeId: 'b', unsettled: new Set(), isComplete: true };
+const byOther: OwnNumbers = { nodeId: 'b', last: 0, unsettled: new Set(), isComplete: true };
 const byItself = (...unsettled: number[]): OwnNumbers => ({
   nodeId: 'a',
+  last: Number.POSITIVE_INFINITY,
   unsettled: new Set(unsettled),
   isComplete: true,
 });
@@ -44,6 +46,13 @@ test('a number that this node has seen committed was deleted, also if later segm
   const segments = [segment('a', 1), segment('a', 4, { open: [2, 3] })];
   const sorted = sortSegments(segments, new Map(), byItself());
   assert.deepEqual([numbers(sorted.linkable), sorted.missing], [[1, 4], [{ node: 'a', from: 2, to: 3 }]]);
+});
+
+test('a number that this node gave out while the segments were read is waited for while each later segment lists it as open', () => {
+  const segments = [segment('a', 1), segment('a', 3, { open: [2] }), segment('a', 4, { open: [2, 3] })];
+  const sorted = sortSegments(segments, new Map(), { ...byItself(), last: 1 });
+  assert.deepEqual([numbers(sorted.linkable), sorted.missing], [[1], []]);
+  assert.deepEqual(sorted.open, [{ node: 'a', no: 2, id: idOf(2) }]);
 });
 
 test('a number of another node is waited for while each later segment lists it as open', () => {
@@ -112,17 +121,19 @@ test('whatever order they are committed in, each segment is linked once and none
   fc.assert(
     fc.property(fc.array(fate, { maxLength: 40 }), (fates: Fate[]) => {
       const { committed, rounds } = simulate(fates);
-      const known = new Map<string, number>();
+      const linkedNo = new Map<string, number>();
       const linked: number[] = [];
       const visible: NumberedSegment[] = [];
-      for (const { arrived, unsettled } of rounds) {
+      // What the node knew before the segments were read is what it knew in this round, or in one before.
+      for (const [i, { arrived }] of rounds.entries()) {
         visible.push(...arrived);
-        for (const own of [byOther, byItself(...unsettled)]) {
+        const before = rounds.slice(Math.max(0, i - 3), i + 1).map(({ known }) => ({ ...byItself(), ...known }));
+        for (const own of [byOther, ...before]) {
           const waiting = visible.filter(({ node_no }) => !linked.includes(Number(node_no)));
-          const sorted = sortSegments(waiting, known, own);
+          const sorted = sortSegments(waiting, linkedNo, own);
           assert.deepEqual([sorted.missing, sorted.repeated], [[], []]);
           linked.push(...numbers(sorted.linkable));
-          for (const [node, no] of sorted.linkedNo) known.set(node, no);
+          for (const [node, no] of sorted.linkedNo) linkedNo.set(node, no);
         }
       }
       assert.deepEqual(
@@ -138,7 +149,8 @@ function simulate(fates: readonly Fate[]) {
   const open = new Map<number, { segment: NumberedSegment; endsAt: number; isRolledBack: boolean }>();
   const voids = new Set<number>();
   const committed: number[] = [];
-  const rounds: { arrived: NumberedSegment[]; unsettled: number[] }[] = [];
+  const rounds: { arrived: NumberedSegment[]; known: KnownNumbers }[] = [];
+  let given = 0;
   const endOfRound = (round: number) => {
     const arrived: NumberedSegment[] = [];
     for (const [no, one] of open) {
@@ -150,10 +162,11 @@ function simulate(fates: readonly Fate[]) {
         committed.push(no);
       }
     }
-    rounds.push({ arrived, unsettled: [...open.keys(), ...voids] });
+    rounds.push({ arrived, known: { last: given, unsettled: new Set([...open.keys(), ...voids]) } });
   };
   fates.forEach(({ isRolledBack, later }, i) => {
     const no = i + 1;
+    given = no;
     open.set(no, {
       segment: segment('a', no, { voids: [...voids], open: [...open.keys()] }),
       endsAt: i + later,
@@ -163,6 +176,7 @@ function simulate(fates: readonly Fate[]) {
   });
   const last = fates.length + 1;
   endOfRound(last + 5);
+  given = last;
   open.set(last, { segment: segment('a', last, { voids: [...voids] }), endsAt: last, isRolledBack: false });
   endOfRound(last + 5);
   return { committed: committed.sort((a, b) => a - b), rounds };

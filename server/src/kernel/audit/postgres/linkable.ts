@@ -1,4 +1,4 @@
-import { type ListedNumbers, listedNumbers, type Unlinked } from './node-segments.ts';
+import { type KnownNumbers, type ListedNumbers, listedNumbers, type Unlinked } from './node-segments.ts';
 
 /** The position of a segment as its node declares it. */
 export type NumberedSegment = Pick<Unlinked, 'id' | 'node_id' | 'node_no' | 'voids'>;
@@ -29,10 +29,8 @@ export interface OpenNumber {
 }
 
 /** What this node knew of its own numbers before the segments were read. */
-export interface OwnNumbers {
+export interface OwnNumbers extends KnownNumbers {
   nodeId: string;
-  /** Numbers that are not committed, as far as it knew. */
-  unsettled: ReadonlySet<number>;
   /** Whether all of its segments were read. Otherwise one that was not may list a number as void. */
   isComplete: boolean;
 }
@@ -134,9 +132,12 @@ function notedNumbers<S>({ node, listed }: OfNode<S>, own: OwnNumbers): number[]
   return node === own.nodeId ? [...new Set([...listed, ...own.unsettled])].sort((a, b) => a - b) : listed;
 }
 
-/** This node knows its own numbers. Of another node's, each later segment says whether the number was open when it was signed. */
+/**
+ * This node knows its own numbers, except for those that it gave out while the segments were read. Of these, and of another node's, each later segment
+ * says whether the number was open when it was signed.
+ */
 function isOpen<S>({ node, segments }: OfNode<S>, number: number, own: OwnNumbers): boolean {
-  if (node === own.nodeId && own.isComplete) return own.unsettled.has(number);
+  if (node === own.nodeId && own.isComplete && number <= own.last) return own.unsettled.has(number);
   return segments.every(({ no, open }) => no < number || open.has(number));
 }
 

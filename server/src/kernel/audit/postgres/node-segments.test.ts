@@ -8,7 +8,7 @@ const KEY: MacKey = { version: 1, mac: () => Buffer.alloc(32) } as unknown as Ma
 function begin() {
   const nodes = new NodeSegments('a');
   const sign = () => {
-    const no = nodes.unsettled('t').size;
+    const no = nodes.known('t').unsettled.size;
     return nodes.sign('t', `audit_${no}`, NO_ENTRIES, KEY);
   };
   return { nodes, sign };
@@ -45,7 +45,7 @@ test('a number whose outcome is unknown is not void: it stays open until the dat
   assert.deepEqual(listedNumbers(sign()).open, [[1, 'audit_0']]);
   nodes.evict('t');
   nodes.settle('t', [1, 2]);
-  assert.deepEqual([nodes.unknown(), [...nodes.unsettled('t')]], [[], []]);
+  assert.deepEqual([nodes.unknown(), [...nodes.known('t').unsettled]], [[], []]);
   assert.equal(sign().node_no, 3, 'a number is never used again');
 });
 

@@ -30,6 +30,15 @@ interface Counted {
   voids: Set<number>;
 }
 
+const NOTHING_COUNTED: Counted = { last: 0, open: new Map(), unknown: new Map(), voids: new Set() };
+
+export interface KnownNumbers {
+  /** The last one that it gave to a segment. It knows nothing of those after it. */
+  last: number;
+  /** Numbers that it does not expect to be committed by now. Any other one up to the last is committed. */
+  unsettled: ReadonlySet<number>;
+}
+
 export type Signed = Origin & { end(outcome: Outcome): void };
 
 /**
@@ -85,10 +94,10 @@ export class NodeSegments {
     }
   }
 
-  /** The numbers that this node does not expect to be committed by now. Anything that it counted besides is committed. */
-  unsettled(tenantId: string): ReadonlySet<number> {
-    const counted = this.#counted.get(tenantId);
-    return new Set(counted === undefined ? [] : [...counted.open.keys(), ...counted.voids]);
+  /** What this node knows by now of its own numbers. */
+  known(tenantId: string): KnownNumbers {
+    const { last, open, voids } = this.#counted.get(tenantId) ?? NOTHING_COUNTED;
+    return { last, unsettled: new Set([...open.keys(), ...voids]) };
   }
 
   /** A tenant with open numbers stays, because they must not be used again. */

@@ -107,13 +107,13 @@ export class SegmentLinking {
     tenantId: string,
     key: MacKey,
   ): Promise<{ sorted: Sorted<PendingSegment>; refused: readonly string[] }> {
-    const unsettled = this.#nodes.unsettled(tenantId);
+    const known = this.#nodes.known(tenantId);
     const ids = await unlinkedIds(tx, tenantId, LINK_BATCH);
     const first = await this.#load(tx, tenantId, ids);
     const sort = async (segments: readonly PendingSegment[], isComplete: boolean) => {
       const nodes = nodesOf(segments);
       const before = await linkedNumbers(tx, { keyring: this.#keyring, key }, tenantId, nodes);
-      return sortSegments(segments, before, { nodeId: this.#nodes.nodeId, unsettled, isComplete });
+      return sortSegments(segments, before, { nodeId: this.#nodes.nodeId, ...known, isComplete });
     };
     const sorted = await sort(first.authentic, ids.length < LINK_BATCH);
     if (ids.length < LINK_BATCH || (sorted.missing.length === 0 && sorted.open.length === 0))
