@@ -36,7 +36,7 @@ interface Package {
 
 const PACKAGES: Readonly<Record<string, Package>> = {
   server: {
-    sources: ['main.js', 'required-node.js', 'src/**/*.ts', 'migrations/*.ts'],
+    sources: ['main.js', 'required-node.js', 'src/**/*.ts', 'migrations/**/*.ts'],
     copied: [
       ['server/src/features/reference/assets', 'src/features/reference/assets'],
       ['docs/guide', 'docs/guide'],

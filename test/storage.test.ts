@@ -14,6 +14,7 @@ import {
   requireMigrated,
 } from '../server/src/kernel/storage/migrate.ts';
 import { PreparedQuery } from '../server/src/kernel/storage/prepared-query.ts';
+import { SCHEMA_VERSION } from '../server/src/kernel/storage/schema-version.ts';
 import type { TenantsTable } from '../server/src/kernel/storage/tables.ts';
 import { openDatabase } from './support/database.ts';
 import type { Unguarded } from './support/rows.ts';
@@ -221,7 +222,7 @@ onBothDatabases('storage', (kind) => {
 onBothDatabases('migrations', (kind) => {
   test('run once, in order, however many nodes start together', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(db, migrations)));
     assert.deepEqual(runs.flatMap((run) => run.applied).toSorted(), migrations.map((m) => m.name).toSorted());
     assert.deepEqual(await migrate(db, migrations), { applied: [] });
@@ -229,7 +230,7 @@ onBothDatabases('migrations', (kind) => {
 
   test('those that a database has are neither read nor given a transaction', async () => {
     const db = await openDatabase(kind);
-    const unread = (await listMigrations()).map((one) => ({ ...one, load: () => assert.fail(`${one.name} was read`) }));
+    const unread = listMigrations().map((one) => ({ ...one, load: () => assert.fail(`${one.name} was read`) }));
     let transactions = 0;
     const counting = new Proxy(db, {
       get(target, name) {
@@ -244,9 +245,9 @@ onBothDatabases('migrations', (kind) => {
 
   test('a step that fails leaves nothing of itself', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     const broken = {
-      version: migrations.length + 1,
+      version: SCHEMA_VERSION + 1,
       name: 'broken',
       load: async (): Promise<LoadedMigration> => ({
         description: '',
@@ -269,7 +270,7 @@ onBothDatabases('migrations', (kind) => {
 
   test('every old version of a fortress secret gets the key it was sealed under, ordinary ones none', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     const at = migrations.findIndex(({ name }) => name === 'versions-of-keys');
     await migrate(db, migrations.slice(0, at));
     const key = Buffer.from('wrapped');
@@ -325,7 +326,7 @@ onBothDatabases('migrations', (kind) => {
 
   test('certificates that are stored already are marked, so that their ends are read', async () => {
     const db = await openDatabase(kind, { migrated: false });
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     const at = migrations.findIndex(({ name }) => name === 'secret-expiry');
     await migrate(db, migrations.slice(0, at));
     await db.transaction(async (tx) => {
@@ -348,19 +349,36 @@ onBothDatabases('migrations', (kind) => {
 
   test('a schema newer than the code is refused', async () => {
     const db = await openDatabase(kind);
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     await assert.rejects(
       migrate(db, migrations.slice(0, -1)),
       (error) => error instanceof StartError && /newer/.test(error.message),
     );
   });
 
+  test('a schema older than the first of them is refused and left alone', async () => {
+    const db = await openDatabase(kind, { migrated: false });
+    const first = async (version: number): Promise<Migration> => ({
+      version,
+      name: `first-${version}`,
+      load: async () => ({ description: '', isAdditive: true, up: async () => {} }),
+    });
+    await migrate(db, [await first(13)]);
+    const before = await sql`select * from schema_version`.execute(db.read);
+    await assert.rejects(
+      migrate(db, listMigrations()),
+      (error) =>
+        error instanceof StartError && /a release before 0\.4\.0\. Start the last 0\.4 release/.test(error.message),
+    );
+    assert.deepEqual(await sql`select * from schema_version`.execute(db.read), before);
+  });
+
   test('a node, and nothing else, starts on a newer schema that only has more', async () => {
     const db = await openDatabase(kind);
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     const refused = (error: unknown) => error instanceof StartError && /newer/.test(error.message);
     const next = (isAdditive: boolean, ahead: number): Migration => ({
-      version: migrations.length + ahead,
+      version: SCHEMA_VERSION + ahead,
       name: `next-${ahead}`,
       load: async () => ({
         description: '',
@@ -388,7 +406,7 @@ onBothDatabases('migrations', (kind) => {
   });
 
   test('each says what it does', async () => {
-    for (const { name, load } of await listMigrations()) {
+    for (const { name, load } of listMigrations()) {
       assert.match((await load()).description, /^\S[^\n]*[.)]$/, name);
     }
   });

@@ -26,6 +26,6 @@ export async function openDatabase(kind: DatabaseKind, options: { migrated?: boo
     await database.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  if (options.migrated !== false) await migrate(database, await listMigrations());
+  if (options.migrated !== false) await migrate(database, listMigrations());
   return database;
 }

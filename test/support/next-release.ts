@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PARTS = ['server', 'client', 'detection', 'cli', 'console', 'docs', 'package.json'];
@@ -21,7 +22,7 @@ export function nextRelease({ isAdditive }: { isAdditive: boolean }): { root: st
   const manifest = join(root, 'server/package.json');
   const known = JSON.parse(readFileSync(manifest, 'utf8')) as object;
   writeFileSync(manifest, JSON.stringify({ ...known, version: NEXT_RELEASE }));
-  const schema = readdirSync(join(root, 'server/migrations')).length + 1;
+  const schema = SCHEMA_VERSION + 1;
   writeFileSync(
     join(root, `server/migrations/${String(schema).padStart(4, '0')}-next-release.ts`),
     `${isAdditive ? 'export const isAdditive = true;\n' : ''}

@@ -18,6 +18,6 @@ export async function prepareDatabases(postgresUrl: string, folder: string): Pro
 }
 
 async function prepare(database: Database): Promise<void> {
-  await migrate(database, await listMigrations());
+  await migrate(database, listMigrations());
   await database.close();
 }

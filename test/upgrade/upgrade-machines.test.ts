@@ -22,7 +22,7 @@ import { startProcess } from '../support/process.ts';
 import type { Answer, Service } from '../support/service.ts';
 import { readValue, secretUrl } from '../support/vaults.ts';
 
-/** What machines were given by 0.3.0, and what it sealed and signed, is good with this code. */
+/** What machines were given by 0.4.0, and what it sealed and signed, is good with this code. */
 
 /** By a proxy, not over TLS: only the service's clock decides whether a certificate is good. */
 const ENV = {
@@ -40,15 +40,15 @@ async function issuerKey(pem: string): Promise<IssuerKey> {
 }
 
 for (const left of ['sqlite', 'postgres'] as const) {
-  describe(`machines of 0.3.0, ${left}`, () => {
-    const expected: Expected = expectedOf('0.3.0', left);
+  describe(`machines of 0.4.0, ${left}`, () => {
+    const expected: Expected = expectedOf('0.4.0', left);
     const machines = expected.machines as Machines;
     let service: Service;
     const seconds = () => Math.floor(service.clock.now() / SECOND_MS);
     const readsTool = async (reading: Promise<Answer>) => assert.equal((await ok(reading)).value, 'a test tool');
 
     before(async () => {
-      service = await startOn(await unpack('0.3.0', left), expected, ENV);
+      service = await startOn(await unpack('0.4.0', left), expected, ENV);
     });
     after(() => service.close());
 

@@ -1,9 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
-/** Machines: their connections, the sessions and tokens of these, and DPoP proofs that were used. Tokens may be bound to a key. */
-export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
-  await schema.alterTable('tokens').addColumn('dpop_jkt', text).execute();
-
+/** Machines: their connections, the sessions and tokens of these, and DPoP proofs that were used. */
+export async function createAppConnections(
+  schema: SchemaBuilder,
+  { text, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('app_connections')
     .addColumn('tenant_id', text, (c) => c.notNull())

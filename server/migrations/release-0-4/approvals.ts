@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Requests that wait for somebody else, and who decided on them. */
-export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createApprovals(
+  schema: SchemaBuilder,
+  { text, integer, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('approvals')
     .addColumn('tenant_id', text, (c) => c.notNull())

@@ -1,7 +1,7 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Nonces that were given out for attestations and not used yet. */
-export async function up(schema: SchemaBuilder, { text, bigint, byPrimaryKey }: Columns): Promise<void> {
+export async function createAttestation(schema: SchemaBuilder, { text, bigint, byPrimaryKey }: Columns): Promise<void> {
   await schema
     .createTable('attestation_nonces')
     .addColumn('tenant_id', text, (c) => c.notNull())

@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** One row: how far the journal of audit entries has been moved into the log. Used on SQLite alone. */
-export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createAuditJournal(
+  schema: SchemaBuilder,
+  { text, integer, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('audit_journal')
     .addColumn('tenant_id', text, (c) => c.primaryKey())

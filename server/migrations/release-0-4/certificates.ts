@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** The certificate authorities (the root's rows belong to the installation), and the client certificates they issued. */
-export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createCertificates(
+  schema: SchemaBuilder,
+  { text, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('certificate_authorities')
     .addColumn('tenant_id', text, (c) => c.notNull())
@@ -32,6 +35,8 @@ export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryK
     .addColumn('not_after', bigint, (c) => c.notNull())
     .addColumn('revoked_at', bigint)
     .addColumn('reason', text, (c) => c.notNull())
+    // What it was issued for, if not for the connection itself: it ends with that, and renews nothing.
+    .addColumn('source', text)
     .addPrimaryKeyConstraint('certificates_key', ['tenant_id', 'serial'])
     .modifyEnd(byPrimaryKey)
     .execute();

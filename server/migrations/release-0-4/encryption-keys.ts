@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Keys that encrypt for callers who hold none. Their material is among the keyring's keys, each under a purpose of its own. */
-export async function up(schema: SchemaBuilder, { text, bigint, byPrimaryKey }: Columns): Promise<void> {
+export async function createEncryptionKeys(
+  schema: SchemaBuilder,
+  { text, bigint, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('eaas_keys')
     .addColumn('tenant_id', text, (c) => c.notNull())

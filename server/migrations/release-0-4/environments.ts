@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Numbers that are counted up for each tenant; environments, and the secrets bound to them under a name. */
-export async function up(schema: SchemaBuilder, { text, bigint, byPrimaryKey }: Columns): Promise<void> {
+export async function createEnvironments(
+  schema: SchemaBuilder,
+  { text, bigint, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('counters')
     .addColumn('tenant_id', text, (c) => c.notNull())

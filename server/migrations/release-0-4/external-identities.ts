@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Who from outside may act as a connection: methods of workload identity, and federations of CI systems. */
-export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createExternalIdentities(
+  schema: SchemaBuilder,
+  { text, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('workload_methods')
     .addColumn('tenant_id', text, (c) => c.notNull())

@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** The kernel's tables. */
-export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createKernelTables(
+  schema: SchemaBuilder,
+  { text, integer, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('installation')
     .addColumn('tenant_id', text, (c) => c.primaryKey())

@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Users, their groups, second factors and tokens, and the memory of failed logins. */
-export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createPeople(
+  schema: SchemaBuilder,
+  { text, integer, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('users')
     .addColumn('tenant_id', text, (c) => c.notNull())
@@ -80,6 +83,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, b
     .addColumn('created_at', bigint, (c) => c.notNull())
     .addColumn('expires_at', bigint, (c) => c.notNull())
     .addColumn('revoked_at', bigint)
+    .addColumn('dpop_jkt', text)
     .addPrimaryKeyConstraint('tokens_key', ['tenant_id', 'token_id'])
     .modifyEnd(byPrimaryKey)
     .execute();

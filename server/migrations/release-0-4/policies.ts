@@ -1,7 +1,7 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Policies and what they are attached to. */
-export async function up(schema: SchemaBuilder, { text, bigint, byPrimaryKey }: Columns): Promise<void> {
+export async function createPolicies(schema: SchemaBuilder, { text, bigint, byPrimaryKey }: Columns): Promise<void> {
   await schema
     .createTable('policies')
     .addColumn('tenant_id', text, (c) => c.notNull())

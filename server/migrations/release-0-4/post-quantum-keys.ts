@@ -1,7 +1,10 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Hybrid and composite keys of tenants (those of the installation sign audit checkpoints), and the checkpoints. */
-export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
+export async function createPostQuantumKeys(
+  schema: SchemaBuilder,
+  { text, bigint, blob, byPrimaryKey }: Columns,
+): Promise<void> {
   await schema
     .createTable('pqc_keys')
     .addColumn('tenant_id', text, (c) => c.notNull())

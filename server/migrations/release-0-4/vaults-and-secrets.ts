@@ -1,7 +1,7 @@
-import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
+import type { Columns, SchemaBuilder } from '../../src/kernel/storage/migrate.ts';
 
 /** Vaults, who is in them, their secrets with every version, and what was replaced by tokens. */
-export async function up(schema: SchemaBuilder, columns: Columns): Promise<void> {
+export async function createVaultsAndSecrets(schema: SchemaBuilder, columns: Columns): Promise<void> {
   await vaults(schema, columns);
   await secrets(schema, columns);
   await versions(schema, columns);

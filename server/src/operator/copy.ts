@@ -6,7 +6,7 @@ import { ANCHOR_FILE } from '../kernel/audit/chain/anchor.ts';
 import { lockDataFolder, StartError } from '../kernel/base/data-folder.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
 import { parseDatabaseUrl } from '../kernel/storage/database-url.ts';
-import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { listMigrations, migrate, refuseOlder, schemaAfter } from '../kernel/storage/migrate.ts';
 import type { Config } from '../settings/config.ts';
 import { RESTORING } from '../start/installation.ts';
 import { DATABASE_FILE } from '../start/open-storage.ts';
@@ -57,12 +57,13 @@ async function holdSource(config: Config): Promise<{ release(): void } | null> {
 async function copyInto(target: Config, source: InstallationSnapshot): Promise<string> {
   const { header, root } = source;
   let checked = '';
-  const migrations = await listMigrations();
-  if (header.schema > migrations.length) {
+  const migrations = listMigrations();
+  if (header.schema > schemaAfter(migrations)) {
     throw new StartError(
       'The database was written by a newer release: copy it with that release. Nothing was changed.',
     );
   }
+  refuseOlder(header.schema, migrations);
   await fillDatabase(target, {
     schema: header.schema,
     mark: `${RESTORING} copy ${await stateOf(source)}`,

@@ -111,7 +111,10 @@ async function intoServer(config: Config, url: string, source: Source): Promise<
 }
 
 async function migrateTo(database: Database, schema: number): Promise<void> {
-  await migrate(database, (await listMigrations()).slice(0, schema));
+  await migrate(
+    database,
+    listMigrations().filter(({ version }) => version <= schema),
+  );
 }
 
 async function fillServer(url: string, source: Source): Promise<JournalCopy> {

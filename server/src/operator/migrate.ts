@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { connectTo } from '../kernel/storage/database-servers.ts';
-import { type LoadedMigration, listMigrations, type Migration } from '../kernel/storage/migrate.ts';
+import {
+  type LoadedMigration,
+  listMigrations,
+  type Migration,
+  refuseOlder,
+  schemaAfter,
+} from '../kernel/storage/migrate.ts';
 import { describeOlderNodes, findOlderNodes, type OlderNodes } from '../kernel/storage/node-sessions.ts';
 import type { Config } from '../settings/config.ts';
 import { DATABASE_FILE } from '../start/open-storage.ts';
@@ -20,17 +26,21 @@ function appliedText(applied: readonly string[]): string {
 /** Says what `bringUpToDate` would do, and changes nothing. The service may be running. */
 export async function planMigration(config: Config): Promise<string> {
   requireDatabase(config);
-  const migrations = await listMigrations();
+  const migrations = listMigrations();
+  const known = schemaAfter(migrations);
   const { version, older } = await (config.databaseUrl === null
     ? sqliteState(join(config.dataDir, DATABASE_FILE))
-    : postgresState(config.databaseUrl, migrations.length));
-  if (version > migrations.length)
-    return `The schema has version ${version}, newer than this release knows (${migrations.length}): it belongs to a newer release.`;
+    : postgresState(config.databaseUrl, known));
+  refuseOlder(version, migrations);
+  if (version > known)
+    return `The schema has version ${version}, newer than this release knows (${known}): it belongs to a newer release.`;
   const pending = await Promise.all(
-    migrations.slice(version).map(async (migration) => ({ ...migration, ...(await migration.load()) })),
+    migrations
+      .filter((migration) => migration.version > version)
+      .map(async (migration) => ({ ...migration, ...(await migration.load()) })),
   );
   if (pending.length === 0) return `The schema is up to date at version ${version}; no migrations would be applied.`;
-  const title = `${pending.length === 1 ? 'One migration' : `${pending.length} migrations`} would be applied, from schema version ${version} to ${migrations.length}:`;
+  const title = `${pending.length === 1 ? 'One migration' : `${pending.length} migrations`} would be applied, from schema version ${version} to ${known}:`;
   return [title, ...pending.map(planned), '', adviceFor(pending, older)].join('\n');
 }
 

@@ -6,7 +6,7 @@ import { timestamp } from '../kernel/base/clock.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { rootKeyProvider } from '../kernel/crypto/root-key.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
-import { listMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { listMigrations, migrate, refuseOlder, schemaAfter } from '../kernel/storage/migrate.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { RESTORING } from '../start/installation.ts';
@@ -70,10 +70,11 @@ async function restoreInto(
   try {
     base = openBase(reader, from.base);
     const { header } = reader;
-    const migrations = await listMigrations();
-    if (header.schema > migrations.length) {
+    const migrations = listMigrations();
+    if (header.schema > schemaAfter(migrations)) {
       throw new StartError('The backup was made by a newer release: restore it with that release or a newer one.');
     }
+    refuseOlder(header.schema, migrations);
     const provider = rootKeyProvider(config.rootKey);
     const root = provider.load(Buffer.from(header.root_key_salt, 'base64'), false);
     if (root.id !== header.root_key_id) {

@@ -29,8 +29,8 @@ import { Idempotency } from '../kernel/request/idempotency.ts';
 import type { KernelWithoutOperator } from '../kernel/request/kernel.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { Epochs } from '../kernel/storage/epochs.ts';
-import { listMigrations } from '../kernel/storage/migrate.ts';
 import { SchemaFence } from '../kernel/storage/schema-fence.ts';
+import { SCHEMA_VERSION } from '../kernel/storage/schema-version.ts';
 import { ClockGuard } from '../kernel/time/clock-guard.ts';
 import type { TimeSources } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
@@ -78,7 +78,7 @@ export async function openKernel(parts: {
   const regionGate = new RegionGate();
   const activity = new Activity();
   const audit = new AuditLog({ store, heads, log, regionGate, metrics, activity });
-  const schemaVersion = (await listMigrations()).length;
+  const schemaVersion = SCHEMA_VERSION;
   const schemaFence = new SchemaFence(database, schemaVersion, log);
   const own = {
     node_id: nodeId,

@@ -9,6 +9,7 @@ import {
   type Migration,
   migrate,
   requireMigrated,
+  schemaAfter,
 } from '../kernel/storage/migrate.ts';
 import { refuseOlderNodes } from '../kernel/storage/node-sessions.ts';
 import { PostgresDatabase } from '../kernel/storage/postgres.ts';
@@ -47,11 +48,11 @@ export async function openStorage(
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
     if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
-    const migrations = await listMigrations();
+    const migrations = listMigrations();
     if (isMigrated) await requireMigrated(database, migrations);
     else if (database instanceof PostgresDatabase && !endsOlderNodes) await refuseOlderNodesOn(database, migrations);
     const { applied } = isMigrated ? { applied: [] } : await migrate(database, migrations, { mayBeNewer });
-    return { database, applied, schemaVersion: migrations.length, close };
+    return { database, applied, schemaVersion: schemaAfter(migrations), close };
   } catch (error) {
     await close();
     throw error;

@@ -6,7 +6,7 @@ import { openApiDocument } from '../features/reference/openapi.ts';
 import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from '../features/reference/reference-docs.ts';
 import { declaredNames } from '../kernel/authz/declared-resources.ts';
 import { NONE } from '../kernel/endpoint/declaration.ts';
-import { listMigrations } from '../kernel/storage/migrate.ts';
+import { listMigrations, schemaAfter } from '../kernel/storage/migrate.ts';
 import { configurationMarkdown } from '../settings/settings.ts';
 import { DECLARATIONS } from './declarations.ts';
 
@@ -40,10 +40,10 @@ async function generatedFiles(): Promise<Map<string, string>> {
 
 /** By which the chart knows whether the pods that run have to be stopped before this release starts. */
 async function chartSchema(): Promise<string> {
-  const migrations = await listMigrations();
+  const migrations = listMigrations();
   const loaded = await Promise.all(migrations.map(async ({ version, load }) => ({ version, ...(await load()) })));
   const oldest = loaded.findLast(({ isAdditive }) => !isAdditive)?.version ?? 0;
-  return `# Generated from the code by \`npm run generate\`; do not edit.\nschema: ${migrations.length}\noldest: ${oldest}\n`;
+  return `# Generated from the code by \`npm run generate\`; do not edit.\nschema: ${schemaAfter(migrations)}\noldest: ${oldest}\n`;
 }
 
 function policyNames(): string {

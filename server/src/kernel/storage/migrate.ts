@@ -1,10 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { StartError } from '../base/data-folder.ts';
 import type { Database, DatabaseKind } from './database.ts';
 import { FENCED_SINCE, refuseToRecord } from './recording-fence.ts';
-import { MIGRATIONS_FOLDER } from './schema-version.ts';
+import { MIGRATIONS_FOLDER, migrationFiles } from './schema-version.ts';
 import { fixStatistics } from './sqlite-statistics.ts';
 
 export type SchemaBuilder = Kysely<unknown>['schema'];
@@ -57,18 +57,18 @@ const COLUMNS: Record<DatabaseKind, Columns> = {
   postgres: { text: sql`text collate "C"`, integer: 'integer', bigint: 'bigint', blob: 'bytea', byPrimaryKey: sql`` },
 };
 
-/** In an installed package they are JavaScript. */
-const FILE_NAME = /^(\d{4})-([a-z0-9-]+)\.[jt]s$/;
-
 /** Every migration of this release, in order. */
-export async function listMigrations(folder: string = MIGRATIONS_FOLDER): Promise<Migration[]> {
-  const files = (await readdir(folder)).sort();
-  return files.map((file, i) => {
-    const [, version, name] = FILE_NAME.exec(file) ?? [];
-    if (version === undefined || name === undefined) throw new Error(`not a migration: ${file}`);
-    if (Number(version) !== i + 1) throw new Error(`migration ${version} is out of order`);
-    return { version: i + 1, name, load: () => loadMigration(join(folder, file)) };
-  });
+export function listMigrations(folder: string = MIGRATIONS_FOLDER): Migration[] {
+  return migrationFiles(folder).map(({ file, version, name }) => ({
+    version,
+    name,
+    load: () => loadMigration(join(folder, file)),
+  }));
+}
+
+/** The version of the schema that the last of them makes. */
+export function schemaAfter(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.version ?? 0;
 }
 
 async function loadMigration(path: string): Promise<LoadedMigration> {
@@ -98,15 +98,17 @@ export async function migrate(
   migrations: readonly Migration[],
   { mayBeNewer = false } = {},
 ): Promise<{ applied: string[] }> {
+  const known = schemaAfter(migrations);
   const refuseNewer = ({ version, oldest }: VersionRow) => {
-    if (version <= migrations.length || (mayBeNewer && isUsable(oldest, migrations))) return;
+    if (version <= known || (mayBeNewer && isUsable(oldest, migrations))) return;
     throw new StartError(
-      `The database has schema version ${version}, newer than this release supports (${migrations.length}). Start a newer release.`,
+      `The database has schema version ${version}, newer than this release supports (${known}). Start a newer release.`,
     );
   };
   await createVersionTable(database);
   const found = await lastVersion(database);
   refuseNewer(found);
+  refuseOlder(found.version, migrations);
   const applied: string[] = [];
   for (const migration of migrations.filter(({ version }) => version > found.version)) {
     const { up, isAdditive } = await migration.load();
@@ -137,6 +139,14 @@ export async function migrate(
   return { applied };
 }
 
+/** The schemas of very old releases cannot be upgraded; 0 is that of an empty database. */
+export function refuseOlder(version: number, [oldest]: readonly Migration[]): void {
+  if (version === 0 || oldest === undefined || version >= oldest.version) return;
+  throw new StartError(
+    'The data was written by a release before 0.4.0. Start the last 0.4 release on it once, which upgrades it, then this release. Nothing was changed.',
+  );
+}
+
 /** Nodes that run look at the version when an epoch has risen (schema-fence.ts). */
 async function refuseOlderNodes(db: VersionTable, oldest: number): Promise<void> {
   await db.updateTable('schema_version').set({ oldest }).execute();
@@ -144,7 +154,7 @@ async function refuseOlderNodes(db: VersionTable, oldest: number): Promise<void>
 }
 
 function isUsable(oldest: number | undefined, migrations: readonly Migration[]): boolean {
-  return oldest !== undefined && oldest <= migrations.length;
+  return oldest !== undefined && oldest <= schemaAfter(migrations);
 }
 
 /** The newest of the migrations to come that ends earlier releases; undefined if all of them only add, or the database is new. */
@@ -155,7 +165,7 @@ export async function endingMigration(
   await createVersionTable(database);
   const { version } = await lastVersion(database);
   if (version === 0) return undefined;
-  const pending = migrations.slice(version).toReversed();
+  const pending = migrations.filter((migration) => migration.version > version).toReversed();
   for (const migration of pending) if (!(await migration.load()).isAdditive) return migration.version;
   return undefined;
 }
@@ -168,9 +178,10 @@ async function lastVersion(database: Database): Promise<VersionRow> {
 /** For a worker that is started later than the first one of its command: the schema is not its to change. */
 export async function requireMigrated(database: Database, migrations: readonly Migration[]): Promise<void> {
   const { version, oldest } = await lastVersion(database);
-  if (version === migrations.length || (version > migrations.length && isUsable(oldest, migrations))) return;
+  const known = schemaAfter(migrations);
+  if (version === known || (version > known && isUsable(oldest, migrations))) return;
   throw new StartError(
-    `The database has schema version ${version}, and the files of this release expect ${migrations.length}: they were replaced while the service was running. Stop the service and start it again.`,
+    `The database has schema version ${version}, and the files of this release expect ${known}: they were replaced while the service was running. Stop the service and start it again.`,
   );
 }
 
