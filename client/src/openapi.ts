@@ -431,23 +431,6 @@ export interface components {
             /** @description When it was dismissed or resolved. */
             ended_at: string | null;
         };
-        /** @description What is usual for a resource, over the last 30 days. */
-        AnomalyBaseline: {
-            /**
-             * @description What is counted.
-             * @enum {string}
-             */
-            metric: "reads_per_hour" | "denied_per_hour" | "distinct_actors_per_day" | "distinct_countries_per_day";
-            /** @description The mean. Hours and days without any count as zero. */
-            mean: number;
-            /** @description The 95th percentile. */
-            p95: number;
-            /**
-             * Format: int64
-             * @description How many hours or days it is computed from.
-             */
-            samples: number;
-        };
         /** @description What one model said about the reads of secrets. */
         AnomalyModelReport: {
             /**
@@ -4451,7 +4434,7 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             to: string;
-            baselines: components["schemas"]["AnomalyBaseline"][];
+            baselines: components["schemas"]["ResourceBaseline"][];
         };
         /** @description The response of `readAnomalyModels`. */
         ReadAnomalyModelsOutput: {
@@ -4996,6 +4979,23 @@ export interface components {
              * @enum {string}
              */
             status: "pending_verification";
+        };
+        /** @description What is usual for a resource, over the last 30 days. */
+        ResourceBaseline: {
+            /**
+             * @description What is counted.
+             * @enum {string}
+             */
+            metric: "reads_per_hour" | "denied_per_hour" | "distinct_actors_per_day" | "distinct_countries_per_day";
+            /** @description The mean. Hours and days without any count as zero. */
+            mean: number;
+            /** @description The 95th percentile. */
+            p95: number;
+            /**
+             * Format: int64
+             * @description How many hours or days it is computed from.
+             */
+            samples: number;
         };
         /**
          * @description The request body of `restoreSecret`.

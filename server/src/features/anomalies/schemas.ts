@@ -96,7 +96,7 @@ export const METRICS = [
 ] as const;
 
 export const Baseline = named(
-  'AnomalyBaseline',
+  'ResourceBaseline',
   'What is usual for a resource, over the last 30 days.',
   object({
     metric: oneOf(METRICS, 'What is counted.'),

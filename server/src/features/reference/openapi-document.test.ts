@@ -211,3 +211,16 @@ test('names of types are the same to no generator: they differ by more than case
     [],
   );
 });
+
+test('no field without a type of its own would get the name of a type: openapi-python-client then leaves out both', () => {
+  const nameOf = (place: string) => place.replaceAll(/(?:^|[._])([a-z])?/gi, (_, first = '') => first.toUpperCase());
+  assert.equal(nameOf('Anomaly.acted_by'), 'AnomalyActedBy');
+  const taken = inlineSchemas().filter(
+    ([place, { $ref, type, enum: choices }]) =>
+      $ref === undefined && (type === 'object' || choices !== undefined) && nameOf(place) in schemas,
+  );
+  assert.deepEqual(
+    taken.map(([place]) => place),
+    [],
+  );
+});
