@@ -249,8 +249,8 @@ class Fuzzer {
   /** A long answer breaks off when its caller is revoked by another of these requests: then the same is refused from the start. */
   async #isCutOff(error: Error, { caller }: Planned, sent: Sent): Promise<boolean> {
     if (error.message !== 'aborted' || sent.method !== 'GET') return false;
-    const { status } = await this.#client.send(sent, caller.certificate());
-    return status === 401 || status === 403;
+    const again = await this.#client.send(sent, caller.certificate()).catch(() => null);
+    return again?.status === 401 || again?.status === 403;
   }
 
   async #look(exchange: SentExchange): Promise<void> {
