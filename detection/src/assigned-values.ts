@@ -17,7 +17,7 @@ interface Sign {
 }
 
 /** What closes a name: quotes, also escaped ones, and the bracket of an index. */
-const CLOSING = /(?:\\?["'`]|\]|\)){0,3}/y;
+const CLOSING = /(?:\[\])?(?:\\?["'`]|\]|\)){0,3}/y;
 /** A type between a name and the sign, as Go, Kotlin, Rust, Swift and C# write it. */
 const TYPE =
   /(?:[ \t]{0,4}:[ \t]{0,4}|[ \t]{1,4})(?:&|\*|\?|'static )?(?:[A-Za-z_][\w.]{0,40})(?:<[A-Za-z_][\w.]{0,40}>)?(?:\[\]|\?|!)?[ \t]{0,8}(?==)/y;
@@ -45,7 +45,7 @@ const STATEMENT_LENGTH_MAX = 96;
 const SCHEME = /[A-Za-z]{3,10}[ ](?=[^\s"'`]{12})/y;
 
 const LITERAL =
-  /(?:[A-Za-z][\w.:]{0,24}\([ \t]{0,2})?(?:[bBrRfFuUNL@$]{1,2}(?=["']))?(?:"""\s{0,16}(?<three>[^"\\]{3,512})"""|"(?<double>(?:[^"\\\n]|\\[^\n]){3,512})"|'(?<single>(?:[^'\\\n]|\\[^\n]){3,512})'|`(?<tick>[^`\n]{3,512})`|「(?<corner>[^」\n]{3,512})」|\\"(?<escaped>[^"\\\n]{3,512})\\")/dy;
+  /(?:[A-Za-z][\w.:]{0,24}\([ \t]{0,2})?(?:[bBrRfFuUNL@$]{1,2}(?=["']))?(?:"""\s{0,16}(?<three>[^"\\]{3,512})"""|"(?<double>(?:[^"\\\n]|\\[^\n]){3,1024})"|'(?<single>(?:[^'\\\n]|\\[^\n]){3,1024})'|`(?<tick>[^`\n]{3,512})`|「(?<corner>[^」\n]{3,512})」|\\"(?<escaped>[^"\\\n]{3,512})\\")/dy;
 const BARE = /(?:[^\s"'`,;<>(){}「」。、\\]|\\(?![nrt"'\\])){3,512}/y;
 /** The rest of a line of settings is the value, whatever it has in it. */
 const REST_OF_LINE = /[^\s"'`#;][^\s]{2,511}(?=[ \t]{0,8}(?:\r?\n|$))/y;
@@ -60,7 +60,22 @@ function reads(form: RegExp, text: string, at: number): string | null {
 /** The value of the name that stands between these positions, if it has one. */
 export function assignedTo(text: string, nameStart: number, nameEnd: number): Assigned | null {
   const sign = signAfter(text, nameStart, nameEnd);
-  return sign === null ? null : valueAt(text, sign, nameStart);
+  return sign === null ? valueBefore(text, nameStart) : valueAt(text, sign, nameStart);
+}
+
+const COMPARED = /["'][ \t]{0,4}[!=]==?[ \t]{0,4}$/;
+const COMPARED_LENGTH_MAX = 10;
+const LITERAL_LENGTH_MAX = 512;
+
+/** A literal that is compared with the name, and stands before it. */
+function valueBefore(text: string, nameStart: number): Assigned | null {
+  const sign = COMPARED.exec(text.slice(Math.max(0, nameStart - COMPARED_LENGTH_MAX), nameStart))?.[0];
+  if (sign === undefined) return null;
+  const end = nameStart - sign.length;
+  const start = text.lastIndexOf(text.charAt(end), end - 1) + 1;
+  const value = text.slice(start, end);
+  if (start === 0 || end - start > LITERAL_LENGTH_MAX || value.includes('\n')) return null;
+  return { start, end, value, isQuoted: true, by: 'sign' };
 }
 
 function signAfter(text: string, nameStart: number, nameEnd: number): Sign | null {

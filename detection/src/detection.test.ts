@@ -9,6 +9,9 @@ const TOKEN = ['ghp', 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'].join('_');
 const HEX = ['9f86d081', '884c7d65', '9a2feaa0', 'c55ad015'].join('');
 const RANDOM = ['q7Rk2mVx', 'B91tYc4L', 'pW8sZd3H', 'nE6fJa5G'].join('');
 const CHOSEN = ['Winter', '-Garden', '#27'].join('');
+/** Letters alone, in no order. */
+const LETTERS = ['wjXKCFzOWE', 'PRqhTmmbWt', 'VQzLpNdGhB'].join('');
+const BASE64 = Buffer.from(CHOSEN).toString('base64');
 const UUID = ['5eb4223e', '5008', '46e5', 'be67', 'c7b8f2732305'].join('-');
 
 const inFile = (file: string, text: string) => detect(text, { file, isThorough: false });
@@ -49,12 +52,15 @@ describe('a value beside the name of a secret is found as a language writes it',
     ['.env', `DB_PASSWORD='${CHOSEN}'`],
     ['.env', `HEROKU_API_KEY=${UUID}`],
     ['a.ini', `password = ${CHOSEN}`],
+    ['a.js', `if ("${CHOSEN}" === password) {`],
+    ['a.php', `$tokens[] = "${RANDOM}";`],
+    ['a.ts', `const apiToken = "${LETTERS}";`],
   ];
   for (const [file, text] of cases) {
     test(`${file}: ${text.slice(0, 44).replaceAll('\n', '⏎')}`, () => {
       const values = valuesIn(file, text);
       assert.ok(
-        values.some((value) => [RANDOM, HEX, CHOSEN, UUID].includes(value)),
+        values.some((value) => [RANDOM, HEX, CHOSEN, UUID, LETTERS].includes(value)),
         JSON.stringify(inFile(file, text)),
       );
     });
@@ -71,6 +77,8 @@ describe('a file that lists credentials is read as its program reads it', () => 
     ['config/master.key', HEX, HEX],
     ['.docker/config.json', `{"auths": {"a": {"auth": "${RANDOM}"}}}`, RANDOM],
     ['run.sh', `curl -u ann:${CHOSEN} https://example.com`, CHOSEN],
+    ['run.sh', `docker login r.example.com -u ann -p ${CHOSEN}`, CHOSEN],
+    ['a.yaml', `kind: Secret\ndata:\n  anything: ${BASE64}\n`, BASE64],
     ['run.sh', `mysql -h db -p${CHOSEN} shop`, CHOSEN],
   ];
   for (const [file, text, value] of cases)

@@ -24,15 +24,19 @@ const PAIRS =
 for (const pair of PAIRS.split(' ')) COMMON_PAIRS[(pair.charCodeAt(0) - 97) * 26 + pair.charCodeAt(1) - 97] = 1;
 
 const COMMON_PAIRS_MIN = 0.6;
+/** In names, digits and signs stand between whole words. */
+const STEPS_MAX = 0.4;
 
 /** Paths, names in camel case and slugs: most of them is letters, in pairs that languages have. */
 export function isMadeOfWords(text: string): boolean {
-  let [pairs, common, letters, last] = [0, 0, 0, -1];
+  let [pairs, common, letters, last, steps] = [0, 0, 0, -1, 0];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     const isLower = code >= 97 && code <= 122;
     const letter = isLower ? code - 97 : code >= 65 && code <= 90 ? code - 65 : -1;
     if (letter !== -1) letters++;
+    // Between a letter and a digit.
+    if (at > 0 && (letter === -1) !== (last === -1)) steps++;
     // A capital letter after a small one begins a new word.
     const isNew = letter !== -1 && !isLower && at > 0 && text.charCodeAt(at - 1) >= 97;
     if (letter !== -1 && last !== -1 && !isNew) {
@@ -41,6 +45,7 @@ export function isMadeOfWords(text: string): boolean {
     }
     last = letter;
   }
+  if (steps >= text.length * STEPS_MAX) return false;
   return letters >= text.length * 0.6 && pairs >= text.length * 0.35 && common >= pairs * COMMON_PAIRS_MIN;
 }
 
@@ -100,9 +105,19 @@ export function looksChosen(value: string, isQuoted: boolean): boolean {
 
 /** Letters and digits without order, as programs make them. */
 export function looksRandom(value: string): boolean {
-  if (value.length < 16 || /\s/.test(value) || isIdentifier(value) || /^[A-Za-z]+$/.test(value)) return false;
+  if (value.length < 16 || /\s/.test(value)) return false;
+  if (/^[A-Za-z]+$/.test(value)) return areRandomLetters(value);
+  if (isIdentifier(value)) return false;
   if (isRandomHex(value)) return true;
   return /\d/.test(value) && /[A-Za-z]/.test(value) && entropyOf(value) >= 3.3 && !isMadeOfWords(value);
+}
+
+const LETTERS_MIN = 20;
+
+/** Letters of both cases in no order: a name begins its words with capital letters, and is made of words. */
+function areRandomLetters(value: string): boolean {
+  if (value.length < LETTERS_MIN || !/[a-z]/.test(value) || !/[A-Z]/.test(value) || isMadeOfWords(value)) return false;
+  return (value.match(/[A-Z]/g)?.length ?? 0) >= value.length * 0.25 && entropyOf(value) >= 3.8;
 }
 
 const PRINTABLE_LENGTH_MIN = 32;
@@ -121,7 +136,8 @@ const ENTROPY_MIN = 3.5;
 /** Whether a value beside the name of a key may be one. */
 export function mayBeKey(value: string): boolean {
   if (value.length < KEY_LENGTH_MIN || /\s/.test(value) || isIdentifier(value)) return false;
-  if (/^[A-Za-z]+$/.test(value) && !(/[a-z][A-Z]/.test(value) && entropyOf(value) >= 4)) return false;
+  if (/^[A-Za-z]+$/.test(value) && !areRandomLetters(value) && !(/[a-z][A-Z]/.test(value) && entropyOf(value) >= 4))
+    return false;
   return entropyOf(value) >= ENTROPY_MIN || isRandomHex(value) || looksRandom(value);
 }
 

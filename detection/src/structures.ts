@@ -175,8 +175,8 @@ const COMMANDS: readonly Structure[] = [
   {
     rule: 'password-of-command',
     kind: 'password',
-    needs: ['sshpass', 'redis-cli'],
-    form: /\b(?:sshpass[ \t]{1,3}-p|redis-cli\b[^\n]{0,100}?[ \t]-a)[ \t]{0,3}["']?(?<value>[^\s"'$][^\s"']{3,127})/dg,
+    needs: ['sshpass', 'redis-cli', 'docker login', 'podman login', 'helm registry'],
+    form: /\b(?:sshpass[ \t]{1,3}-p|(?:docker|podman|registry)[ \t]{1,3}login\b[^\n]{0,160}?[ \t]-p|redis-cli\b[^\n]{0,100}?[ \t]-a)[ \t]{0,3}["']?(?<value>[^\s"'$][^\s"']{3,127})/dg,
     confidence: 'medium',
   },
   {
