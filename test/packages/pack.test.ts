@@ -5,6 +5,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.ts';
 import { builtPackages, npm, PACKAGES, type PackageName, pack, unpacked } from '../support/packages.ts';
 import { runCoffer, spawnService, startProcess, stopService } from '../support/process.ts';
 
@@ -21,7 +22,7 @@ const KINDS: Readonly<Record<PackageName, readonly RegExp[]>> = {
     /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.js$/,
     /^src\/features\/reference\/assets\/style\.css$/,
     /^console\/(manifest\.json|[a-z-]+-[A-Z0-9]{8}\.(js|css)(\.br)?)$/,
-    /^migrations\/\d{4}-[a-z0-9-]+\.js$/,
+    /^migrations\/(?:\d{4}-|release-0-4\/)[a-z0-9-]+\.js$/,
     /^docs\/(guide\/[A-Za-z-]+|operations|generated\/(configuration|quotas))\.md$/,
   ],
   client: [/^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.(js|d\.ts)$/],
@@ -156,8 +157,7 @@ describe('installed', () => {
     const described = JSON.parse(contentOf('cli', 'package.json'));
     // A package names the commit itself, because it has no files of git.
     const commit = described.gitHead ?? 'unknown';
-    const migrations = globSync('server/migrations/*.ts', { cwd: ROOT }).length;
-    assert.equal(version.stdout.trim(), `${described.version} (commit ${commit}, schema ${migrations})`);
+    assert.equal(version.stdout.trim(), `${described.version} (commit ${commit}, schema ${SCHEMA_VERSION})`);
     assert.equal(health.commit, commit);
     const file = join(folder, 'backup.coffer');
     const backup = await command('server', 'backup', file);
