@@ -144,10 +144,11 @@ ${table(
 )}`;
 }
 
-const TABLE = /(?<=<!-- measured -->\n)[\s\S]*?(?=<!-- end -->)/;
+/** The table with this header row. */
+const TABLE = /^\| Measured on \| The scan finds \|\n(?:\|.*\|\n)*/m;
 
 export function withTable(guide: string, measured: string): string {
-  if (!TABLE.test(guide)) throw new Error(`${GUIDE} has no place for the table: <!-- measured --> … <!-- end -->.`);
+  if (!TABLE.test(guide)) throw new Error(`${GUIDE} has no table "Measured on", "The scan finds".`);
   return guide.replace(TABLE, () => measured);
 }
 
