@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { loadConfig } from '../../assembly/settings.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import { Countries } from './countries.ts';
 
@@ -11,8 +12,9 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 function countries(geoipFile: string | null) {
   const errors: string[] = [];
+  const config = loadConfig(geoipFile === null ? {} : { CV_GEOIP_FILE: geoipFile });
   const log = { error: (_: object, message: string) => void errors.push(message) };
-  return { errors, countries: new Countries({ config: { geoipFile }, log } as unknown as Kernel) };
+  return { errors, countries: new Countries({ config, log } as unknown as Kernel) };
 }
 
 test('public addresses of both kinds have a country', () => {
