@@ -47,7 +47,10 @@ describe('coffer server migrate', () => {
     const databaseUrl = await newPostgresDatabase();
     const first = await runCoffer(['server', 'migrate'], { databaseUrl });
     assert.equal(first.code, 0, first.stderr);
-    assert.match(first.stdout, /^The schema is up to date; \d+ migrations were applied: foundation, people/);
+    assert.match(
+      first.stdout,
+      /^The schema is up to date; \d+ migrations were applied: release-0-4, authenticated-rows/,
+    );
     const second = await runCoffer(['server', 'migrate'], { databaseUrl });
     assert.equal(second.stdout, 'The schema is up to date; no migrations were applied.\n');
     const service = await spawnService({ databaseUrl });
@@ -62,7 +65,7 @@ describe('coffer server migrate --plan', () => {
     assert.equal(first.code, 0, first.stderr);
     assert.match(
       first.stdout,
-      /^\d+ migrations would be applied, from schema version 0 to \d+:\n {2}0001 foundation \(ends earlier releases\)\n {7}\S/,
+      /^\d+ migrations would be applied, from schema version 0 to \d+:\n {2}0014 release-0-4 \(ends earlier releases\)\n {7}\S/,
     );
     assert.match(first.stdout, /Stop every node of an earlier release first/);
     const again = await runCoffer(['server', 'migrate', '--plan'], { databaseUrl });

@@ -110,7 +110,7 @@ describe('the container file', () => {
     const sent = sentFiles(ROOT);
     assert.ok(sent.includes('server/src/main.ts') && sent.includes('docs/guide/README.md'));
     const allowed =
-      /^(\.npmrc|package(-lock)?\.json|LICENSE|(docs|server|client|cli|console)\/.*|(agent|test\/clients)\/package\.json|deploy\/container\/healthcheck\.js)$/;
+      /^(\.npmrc|package(-lock)?\.json|LICENSE|(docs|server|client|detection|cli|console)\/.*|(agent|test\/clients)\/package\.json|deploy\/container\/healthcheck\.js)$/;
     assert.deepEqual(
       sent.filter((file) => !allowed.test(file) || /\.test\.ts$|testdata|node_modules|console\/dist/.test(file)),
       [],
