@@ -7,7 +7,7 @@ import { ago } from '../output.ts';
 export function register(program: Command): void {
   const regions = program
     .command('regions')
-    .description('The primary region of each tenant, as the region knows it that is asked; for operators');
+    .description('The primary region of each tenant, as this region knows it; for operators');
   const tenant = { to: 'path/tenant_id', translate: tenantIdOf } as const;
   listing(regions, {
     usage: 'list',
