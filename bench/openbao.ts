@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../test/support/ports.ts';
 import { pathOf } from './data-set.ts';
 import type { Installations } from './installation.ts';
 import { getRequest, type Load, writeRequest } from './load.ts';
@@ -115,14 +115,4 @@ async function until(port: number, path: string, token = ''): Promise<void> {
     if (performance.now() > deadline) throw new Error(`${PROGRAM} did not get ready: ${answer?.status ?? 'no answer'}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../server/src/kernel/base/clock.ts';
 import { tick } from './support/background-work.ts';
 import { addConnection } from './support/machines.ts';
 import { addColleague, addTenant, approve, ok, type Tenant, uniqueName } from './support/people.ts';
-import { freePort } from './support/postgres.ts';
+import { freePort } from './support/ports.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver } from './support/siem-receivers.ts';
 import { testAuthority } from './support/test-authority.ts';

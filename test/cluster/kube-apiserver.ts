@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { HttpClient } from '../../agent/src/http-client.ts';
 import { type ApiAnswer, sendTo } from '../support/cluster-api.ts';
-import { freePort } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
 import { unpackedPackages } from './debian-packages.ts';
 import { builtProgram, KUBE_APISERVER } from './go-programs.ts';
 

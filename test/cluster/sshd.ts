@@ -7,7 +7,7 @@ import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type HostRoot, IS_ROOT, newFolder } from '../support/host-root.ts';
-import { freePort } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
 import { unpackedPackages } from './debian-packages.ts';
 
 /** nss_wrapper gives a process other accounts than those of this machine. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PostgresDatabase } from '../../server/src/kernel/storage/postgres.ts';
-import { freePort, type PostgresServer, query, startPostgres, startStandby } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
+import { type PostgresServer, query, startPostgres, startStandby } from '../support/postgres.ts';
 import { runService } from '../support/process.ts';
 import { DatabaseProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';

@@ -19,7 +19,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, describe, test } from 'node:test';
 import { assertModes, modeOf } from '../support/data-folder.ts';
-import { freePort, newPostgresDatabase, query } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
+import { newPostgresDatabase, query } from '../support/postgres.ts';
 import {
   assertWorks,
   type Exit,

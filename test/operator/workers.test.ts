@@ -9,7 +9,8 @@ import { after, before, describe, test } from 'node:test';
 import { connectionShares, defaultPool } from '../../server/src/kernel/storage/connection-shares.ts';
 import { logLines } from '../support/log-lines.ts';
 import { metricNames, metricsText } from '../support/metric-lines.ts';
-import { freePort, newPostgresDatabase, query } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
+import { newPostgresDatabase, query } from '../support/postgres.ts';
 import {
   type Exit,
   killService,

@@ -12,7 +12,7 @@ import { signedHeaders } from '../../server/src/kernel/outbound/aws-signature.ts
 import { archive, archivesOf, grow, prune } from '../support/audit-growth.ts';
 import { verified } from '../support/audit-retention.ts';
 import { metricsText, seriesValue } from '../support/metric-lines.ts';
-import { freePort } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
 import { RunningProgram } from '../support/running-program.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freePort } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
 
 const SOURCES = join(import.meta.dirname, 'opensearch');
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;

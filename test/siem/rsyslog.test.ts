@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { readGuidePage } from '../support/guide-pages.ts';
 import { ok } from '../support/people.ts';
-import { freePort } from '../support/postgres.ts';
+import { freePort } from '../support/ports.ts';
 import { onBothDatabases, startService } from '../support/service.ts';
 import { testAuthority } from '../support/test-authority.ts';
 

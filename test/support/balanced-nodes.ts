@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startHaProxy } from './haproxy.ts';
-import { freePort, newPostgresDatabase } from './postgres.ts';
+import { freePort } from './ports.ts';
+import { newPostgresDatabase } from './postgres.ts';
 import { newDataDir, type ProcessOptions, type ServiceProcess, spawnService } from './process.ts';
 import { call } from './service.ts';
 import { until } from './until.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isListening } from './listening.ts';
-import { freePort } from './postgres.ts';
+import { freePort } from './ports.ts';
 import { RunningProgram } from './running-program.ts';
 import { until } from './until.ts';
 

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { after } from 'node:test';
 import { promisify } from 'node:util';
 import { installed, serverUser } from './debian.ts';
-import { freePort, query } from './postgres.ts';
+import { freePort } from './ports.ts';
+import { query } from './postgres.ts';
 import { until } from './until.ts';
 
 const run = promisify(execFile);

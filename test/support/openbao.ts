@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createListener } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { freePort } from './ports.ts';
 import { RunningProgram } from './running-program.ts';
 import { until } from './until.ts';
 
@@ -48,14 +49,6 @@ export async function startOpenBao(program: string): Promise<OpenBao> {
       return text === '' ? null : JSON.parse(text);
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const listener = createListener();
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
 }
 
 interface Recorded {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { after } from 'node:test';
 import { installed, serverUser } from './debian.ts';
-import { freePort, query } from './postgres.ts';
+import { freePort } from './ports.ts';
+import { query } from './postgres.ts';
 import { DatabaseProxy } from './proxy.ts';
 import { until } from './until.ts';
 

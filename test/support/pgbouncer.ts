@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serverUser } from './debian.ts';
 import { isListening } from './listening.ts';
-import { freePort } from './postgres.ts';
+import { freePort } from './ports.ts';
 import { RunningProgram } from './running-program.ts';
 import { until } from './until.ts';
 

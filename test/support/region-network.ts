@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './postgres.ts';
+import { freePort } from './ports.ts';
 import { DatabaseProxy } from './proxy.ts';
 import { testAuthority } from './test-authority.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { invalid, ok, refused, uniqueName } from '../../../../../test/support/people.ts';
+import { freePort } from '../../../../../test/support/ports.ts';
 import {
-  freePort,
   newPostgresDatabase,
   type PostgresServer,
   query,
