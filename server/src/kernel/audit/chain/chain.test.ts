@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type AuditEntry, cleanText, cleanUserAgent, detailsText, entryOf, entryText } from '../entry/entry.ts';
 import { GENESIS_HASH, HASH_BYTES, hexOf, link, linkHash } from './chain.ts';
-import { entriesOf, newSegment, segmentRow, textsOf } from './segment.ts';
+import { entriesOf, newSegments, segmentRow, textsOf } from './segment.ts';
 
 const entry: AuditEntry = {
   tenant_id: 'tenant_a',
@@ -66,9 +66,41 @@ test('a chain is the same however it was cut into segments', () => {
   );
 });
 
+test('entries that are committed together are cut into segments that one step can parse', () => {
+  const longest = 600_000;
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(0, 2000, 60_000, longest), { maxLength: 40 }),
+      fc.nat(600),
+      (lengths, small) => {
+        const resources = [...lengths.map((length) => 'x'.repeat(length)), ...Array.from({ length: small }, () => 'y')];
+        const entries = resources.map((resource, i) => ({
+          ...entry,
+          id: `audit_${String(i).padStart(6, '0')}`,
+          resource,
+        }));
+        const segments = newSegments(entries);
+        assert.deepEqual(
+          segments.flatMap(({ texts }) => texts),
+          entries.map(entryText),
+        );
+        for (const { id, texts } of segments) {
+          assert(texts.at(-1)?.includes(id));
+          assert(texts.length <= 250);
+          assert(texts.length === 1 || texts.join('').length <= 512 * 1024);
+        }
+        const fewest = Math.ceil(entries.length / 250);
+        assert(segments.length >= fewest && (lengths.length > 0 || segments.length === fewest));
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
 test('a segment gives back its entries, their places and hashes, and the very texts that were hashed', () => {
   const entries = [entry, { ...entry, id: 'audit_2', at: entry.at + 5, resource: 'ü "quoted"' }];
-  const segment = newSegment(entries);
+  const [segment] = newSegments(entries);
+  assert(segment !== undefined);
   const links = link({ seq: 7, hash: GENESIS_HASH }, 'tenant_a', segment.texts);
   const row = segmentRow('tenant_a', segment, links);
   assert.deepEqual(textsOf(row), entries.map(entryText));

@@ -14,8 +14,41 @@ export interface NewSegment {
   texts: readonly string[];
 }
 
-export function newSegment(entries: readonly AuditEntry[]): NewSegment {
-  return { id: latestId(entries), texts: entries.map(entryText) };
+/** A page of the log is read by segments, and each is parsed in one step, so a segment may be neither long nor large. */
+const SEGMENT_ENTRIES_MAX = 250;
+const SEGMENT_CHARS_MAX = 512 * 1024;
+
+/** The entries in segments that are small enough, in their order. */
+export function newSegments(entries: readonly AuditEntry[]): NewSegment[] {
+  return cutForSegments(entries).map((part) => ({ id: latestId(part.entries), texts: part.texts }));
+}
+
+export interface Part {
+  entries: AuditEntry[];
+  texts: string[];
+  /** The length of all texts. */
+  chars: number;
+}
+
+/** Cuts entries that are committed together where a segment must end. */
+export function cutForSegments(entries: readonly AuditEntry[]): Part[] {
+  const parts: Part[] = [];
+  let part: Part | undefined;
+  for (const entry of entries) {
+    const text = entryText(entry);
+    if (part === undefined || !fitsSegment(part.texts.length + 1, part.chars + text.length)) {
+      part = { entries: [], texts: [], chars: 0 };
+      parts.push(part);
+    }
+    part.entries.push(entry);
+    part.texts.push(text);
+    part.chars += text.length;
+  }
+  return parts;
+}
+
+export function fitsSegment(entries: number, chars: number): boolean {
+  return entries <= SEGMENT_ENTRIES_MAX && chars <= SEGMENT_CHARS_MAX;
 }
 
 /**

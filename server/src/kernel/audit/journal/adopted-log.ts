@@ -12,7 +12,6 @@ import { isSignedByNode } from '../postgres/node-segments.ts';
 import { JOURNAL_BYTES } from './journal-file.ts';
 import { leftBehind, missingJournalEntry } from './journal-recovery.ts';
 import { JournalKeys, stateOf, stateRow } from './journal-state.ts';
-import { SEGMENT_ENTRIES_MAX } from './waiting.ts';
 
 /** Segments linked per transaction. */
 const BATCH_ROWS = 500;
@@ -60,10 +59,7 @@ async function adoptJournal({ database, keyring, audit, clock }: Parts, journal:
   const groups = [...Map.groupBy(entries, ({ tenant_id }) => tenant_id)];
   const headKeys = await Promise.all(groups.map(([tenantId]) => audit.headKey(tenantId)));
   await database.transaction(async (tx) => {
-    for (const [i, [, own]] of groups.entries()) {
-      for (let at = 0; at < own.length; at += SEGMENT_ENTRIES_MAX)
-        await audit.recordIn(tx, own.slice(at, at + SEGMENT_ENTRIES_MAX), headKeys[i] as MacKey);
-    }
+    for (const [i, [, own]] of groups.entries()) await audit.recordIn(tx, own, headKeys[i] as MacKey);
     await tx.updateTable('audit_journal').set(closed).execute();
   });
 }

@@ -16,10 +16,10 @@ import type { AuditEntry } from '../entry/entry.ts';
 import type { AuditStore } from '../log/audit-store.ts';
 import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
 import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
-import { groupsOf, payloadOf } from './journal-payload.ts';
+import { parsePayload, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
-import { type Group, groupOf, merged, nextMoveBatch, type WaitingBatch } from './waiting.ts';
+import { type Group, groupsOf, merged, nextMoveBatch, type WaitingBatch } from './waiting.ts';
 
 /** How long entries wait in the journal, and how many of them, before they are moved. */
 const MOVE_AFTER_MS = 100;
@@ -91,7 +91,7 @@ export class SqliteAuditStore implements AuditStore {
     const left = await readJournal({ file: this.#file, size: this.#journalBytes }, state, this.#keys);
     if (left.kind === 'waiting') {
       for (const { seq, payload } of left.batches) {
-        const groups = groupsOf(payload);
+        const groups = parsePayload(payload);
         const entries = groups.reduce((sum, { texts }) => sum + texts.length, 0);
         this.#waiting.push({ seq, groups, entries, isCut: true });
       }
@@ -120,7 +120,7 @@ export class SqliteAuditStore implements AuditStore {
   async append(entries: AuditEntry[]): Promise<void> {
     const groups: Group[] = [];
     for (const [tenantId, own] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
-      groups.push(groupOf(tenantId, own));
+      groups.push(...groupsOf(tenantId, own));
     }
     const payload = payloadOf(groups);
     const bytes = Buffer.byteLength(payload);
@@ -194,13 +194,14 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
-    const group = groupOf(tenantOf(entries), entries);
+    const tenantId = tenantOf(entries);
+    const groups = groupsOf(tenantId, entries);
     tx.onEnd.push((outcome) => {
-      if (outcome === 'committed') this.#heads.hasMoved(group.tenantId);
+      if (outcome === 'committed') this.#heads.hasMoved(tenantId);
     });
     const others = this.#ofChanges.get(tx);
-    if (others === undefined) this.#ofChanges.set(tx, [{ group, headKey }]);
-    else others.push({ group, headKey });
+    if (others === undefined) this.#ofChanges.set(tx, [{ tenantId, groups, headKey }]);
+    else others.push({ tenantId, groups, headKey });
   }
 
   async #linkChanges(tx: Tx, run: Run, succeeded: readonly Tx[]): Promise<void> {
@@ -208,8 +209,8 @@ export class SqliteAuditStore implements AuditStore {
     const last = this.#waiting.at(-1);
     if (last !== undefined && changes.length > 0) last.isCut = true;
     // The last change of a tenant has its newest key.
-    const keys = new Map(changes.map(({ group, headKey }) => [group.tenantId, headKey]));
-    insertLinked(run, merged(changes.map(({ group }) => group)), await this.#headsOf(tx, keys));
+    const keys = new Map(changes.map(({ tenantId, headKey }) => [tenantId, headKey]));
+    insertLinked(run, merged(changes.flatMap(({ groups }) => groups)), await this.#headsOf(tx, keys));
   }
 
   /** The heads to which segments can be linked, each with the key for its next MAC. */
@@ -340,7 +341,8 @@ export class SqliteAuditStore implements AuditStore {
 
 /** The entries of one change, with the key that authenticates the head after them. */
 interface OfChange {
-  group: Group;
+  tenantId: string;
+  groups: Group[];
   headKey: MacKey;
 }
 

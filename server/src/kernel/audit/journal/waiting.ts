@@ -1,16 +1,18 @@
-import { type AuditEntry, entryText } from '../entry/entry.ts';
+import { cutForSegments, fitsSegment, type Part } from '../chain/segment.ts';
+import type { AuditEntry } from '../entry/entry.ts';
 
 /** The size of one moving transaction: enough that its commit costs little per entry, but not so much that others wait long for it. */
 const MOVE_ENTRIES_MAX = 500;
 const MOVE_SEGMENTS_MAX = 64;
-/** A page of the log is read by segments, so a segment may be neither too long nor span too much time. */
-export const SEGMENT_ENTRIES_MAX = 250;
+/** A page of the log is read by segments, so a segment may not span much time. */
 const SEGMENT_SPAN_MAX_MS = 10_000;
 
-/** Entries of one tenant that became durable together. */
+/** Entries of one tenant that became durable together, as many as one segment may have. */
 export interface Group {
   tenantId: string;
   texts: string[];
+  /** The length of all texts. */
+  chars: number;
   /** Sorts by the time of its latest entry. */
   latestId: string;
   earliestAt: number;
@@ -32,10 +34,13 @@ export interface MoveBatch {
   segments: Group[];
 }
 
-export function groupOf(tenantId: string, entries: readonly AuditEntry[]): Group {
-  const group: Group = { tenantId, texts: [], latestId: '', earliestAt: Infinity, latestAt: 0 };
+export function groupsOf(tenantId: string, entries: readonly AuditEntry[]): Group[] {
+  return cutForSegments(entries).map((part) => groupOf(tenantId, part));
+}
+
+function groupOf(tenantId: string, { entries, texts, chars }: Part): Group {
+  const group: Group = { tenantId, texts, chars, latestId: '', earliestAt: Infinity, latestAt: 0 };
   for (const entry of entries) {
-    group.texts.push(entryText(entry));
     if (entry.id > group.latestId) group.latestId = entry.id;
     if (entry.at < group.earliestAt) group.earliestAt = entry.at;
     if (entry.at > group.latestAt) group.latestAt = entry.at;
@@ -78,13 +83,14 @@ function mergeInto(segments: Group[], growing: Map<string, Group>, group: Group)
   segments.push(fresh);
 }
 
-function fits(segment: Group, { texts, earliestAt, latestAt }: Group): boolean {
-  if (segment.texts.length + texts.length > SEGMENT_ENTRIES_MAX) return false;
+function fits(segment: Group, { texts, chars, earliestAt, latestAt }: Group): boolean {
+  if (!fitsSegment(segment.texts.length + texts.length, segment.chars + chars)) return false;
   return Math.max(latestAt, segment.latestAt) - Math.min(earliestAt, segment.earliestAt) <= SEGMENT_SPAN_MAX_MS;
 }
 
 function extend(segment: Group, group: Group): void {
   for (const text of group.texts) segment.texts.push(text);
+  segment.chars += group.chars;
   if (group.latestId > segment.latestId) segment.latestId = group.latestId;
   segment.earliestAt = Math.min(segment.earliestAt, group.earliestAt);
   segment.latestAt = Math.max(segment.latestAt, group.latestAt);

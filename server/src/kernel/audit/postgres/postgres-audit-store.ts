@@ -11,7 +11,7 @@ import { SCHEMA_VERSION } from '../../storage/schema-version.ts';
 import { SYSTEM_TENANT } from '../../storage/tables.ts';
 import type { TimeSources } from '../../time/sources.ts';
 import type { Heads } from '../chain/heads.ts';
-import { newSegment, segmentText, tenantOf } from '../chain/segment.ts';
+import { newSegments, segmentText, tenantOf } from '../chain/segment.ts';
 import type { AuditEntry } from '../entry/entry.ts';
 import { systemEntry } from '../entry/system-entry.ts';
 import type { AuditStore } from '../log/audit-store.ts';
@@ -72,10 +72,12 @@ export class PostgresAuditStore implements AuditStore {
   async append(entries: AuditEntry[]): Promise<void> {
     const groups = [...Map.groupBy(entries, (entry) => entry.tenant_id)];
     const keys = await Promise.all(groups.map(([tenantId]) => this.#heads.key(tenantId)));
-    const segments = groups.map(([tenantId, group], i) => {
-      const { id, texts } = newSegment(group);
-      return { ...this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey), texts };
-    });
+    const segments = groups.flatMap(([tenantId, group], i) =>
+      newSegments(group).map(({ id, texts }) => ({
+        ...this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey),
+        texts,
+      })),
+    );
     await this.#insert(segments);
     for (const { row, texts } of segments) {
       const { tenant_id, id, node_id, node_no, voids } = row;
@@ -103,10 +105,12 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
-    const { id, texts } = newSegment(entries);
-    const { row, end } = this.#signed(tenantOf(entries), id, segmentText(texts), headKey);
-    tx.onEnd.push(end);
-    sendSegment(tx, row);
+    const tenantId = tenantOf(entries);
+    for (const { id, texts } of newSegments(entries)) {
+      const { row, end } = this.#signed(tenantId, id, segmentText(texts), headKey);
+      tx.onEnd.push(end);
+      sendSegment(tx, row);
+    }
   }
 
   /** Writes and commits a row like real entries, and deletes it in the same transaction so that nobody can see it. */
