@@ -7,8 +7,8 @@ import { join } from 'node:path';
 const FIRST = 12_000;
 const COUNT = 16_000;
 
-/** A file for each port that a test process keeps, with the id of that process. */
-const KEPT = join(tmpdir(), `coffer-test-ports-${userInfo().uid}`);
+/** A file for each port that a test process has reserved, with the id of that process. */
+const RESERVED = join(tmpdir(), `coffer-test-ports-${userInfo().uid}`);
 
 const own = new Set<string>();
 process.once('exit', () => {
@@ -17,15 +17,15 @@ process.once('exit', () => {
 
 /** A port that nothing else is given while this process lives: for a server that starts later, or again on the same port. */
 export async function freePort(): Promise<number> {
-  mkdirSync(KEPT, { recursive: true });
+  mkdirSync(RESERVED, { recursive: true });
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT);
-    if (keep(port) && (await isFree(port))) return port;
+    if (reserve(port) && (await isFree(port))) return port;
   }
 }
 
-function keep(port: number): boolean {
-  const file = join(KEPT, String(port));
+function reserve(port: number): boolean {
+  const file = join(RESERVED, String(port));
   if (isAbandoned(file)) rmSync(file, { force: true });
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' });
