@@ -2921,15 +2921,19 @@ export interface components {
         };
         /** @description The request body of `findKnownValues`. */
         FindKnownValuesInput: {
-            /** @description Whole values, at most 100, and 256 KiB in all. */
-            values: string[];
+            /** @description SHA-256 of `coffer known value`, a line feed and the whole value in UTF-8, in hexadecimal. At most 100. Required unless `values` is given. */
+            digests?: string[];
+            /** @description Deprecated: send `digests`. Whole values, at most 100, and 256 KiB in all. */
+            values?: string[];
         };
         /** @description The response of `findKnownValues`. */
         FindKnownValuesOutput: {
             /** @description Only values that some secret has. */
             known: components["schemas"]["KnownValue"][];
-            /** @description Positions of values that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. */
+            /** @description Positions in `values` of those that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. Of a digest it cannot be told. */
             guessable: number[];
+            /** @description False while fingerprints are being recomputed, for example after an upgrade: some secrets could not be compared; repeat it in a few minutes. */
+            complete: boolean;
         };
         /** @description The response of `findSecrets`. */
         FindSecretsOutput: {
@@ -3310,7 +3314,7 @@ export interface components {
          * @enum {string}
          */
         KeySource: "service_managed" | "customer_managed";
-        /** @description A secret that has a value you sent. */
+        /** @description A secret that has a value you sent, or the digest of which you sent. */
         KnownSecret: {
             /** @description An id that starts with sec_. */
             id: string;
@@ -3319,11 +3323,11 @@ export interface components {
             /** @description Path of the secret in the vault. */
             path: string;
         };
-        /** @description A value you sent that is the newest value of a secret. */
+        /** @description A value or digest you sent that is of the newest value of a secret. */
         KnownValue: {
             /**
              * Format: int64
-             * @description Its position in `values`, from 0.
+             * @description Its position in `digests` or `values`, from 0.
              */
             index: number;
             /** @description At most 50 are listed. */
@@ -10243,7 +10247,7 @@ export interface operations {
         parameters: {
         };
         /** @description At most 262144 bytes. */
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["FindKnownValuesInput"];
             };

@@ -40,9 +40,15 @@ export type ReadSecret = WithValue<Omit<Schemas['AggregatedSecret'], 'value'>, s
 
 const WATCH_INTERVAL_MS = 10_000;
 const PAGE = 1000;
-/** What one request compares at most, by number and by bytes of JSON. */
+/** What one request compares at most. */
 const COMPARED_MAX = 100;
-const COMPARED_BYTES_MAX = 200 * 1024;
+
+/** What the service compares a value by. Who has only this cannot find a value that nobody guesses. */
+async function digestOf(value: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`coffer known value\n${value}`);
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
 
 /** The secrets of vaults. */
 export class Secrets {
@@ -122,24 +128,22 @@ export class Secrets {
   }
 
   /**
-   * Says which secrets have these values: for scanners that found them elsewhere. Covers what the caller may list, and of values that could be
-   * guessed (`guessable`) only what the caller may read.
+   * Says which secrets have these values: for scanners that found them elsewhere. Only digests are sent. Covers what the caller may list, and of
+   * values that could be guessed only what the caller may read. `isComplete` is false while some secrets cannot be compared, shortly after an upgrade.
    */
-  async findKnown(values: readonly string[], options: CallOptions = {}) {
-    const found = { known: [] as Schemas['KnownValue'][], guessable: [] as number[] };
-    for (let from = 0; from < values.length; ) {
-      let to = from;
-      let bytes = 0;
-      do bytes += new TextEncoder().encode(JSON.stringify(values[to++])).length + 1;
-      while (to < values.length && to - from < COMPARED_MAX && bytes < COMPARED_BYTES_MAX);
-      const body = { values: values.slice(from, to) };
+  async findKnown(
+    values: readonly string[],
+    options: CallOptions = {},
+  ): Promise<{ known: Schemas['KnownValue'][]; isComplete: boolean }> {
+    const known: Schemas['KnownValue'][] = [];
+    let isComplete = true;
+    for (let from = 0; from < values.length; from += COMPARED_MAX) {
+      const body = { digests: await Promise.all(values.slice(from, from + COMPARED_MAX).map(digestOf)) };
       const part = await this.#connection.call('POST /v1/secrets/known', { body }, { ...options, isRead: true });
-      const start = from;
-      found.known.push(...part.known.map((one) => ({ ...one, index: start + one.index })));
-      found.guessable.push(...part.guessable.map((index) => start + index));
-      from = to;
+      known.push(...part.known.map((one) => ({ ...one, index: from + one.index })));
+      isComplete &&= part.complete;
     }
-    return found;
+    return { known, isComplete };
   }
 
   /** Writes a new version of a secret, or creates it. Its type, environment and protection are those of its creation. */

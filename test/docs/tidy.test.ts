@@ -132,7 +132,7 @@ describe('layers', () => {
       const isInside = file.startsWith('detection/');
       for (const target of importsOf(file)) {
         if (isInside) assert.ok(target.startsWith('detection/src/'), `${file} imports ${target}`);
-        else if (target.startsWith('detection/')) assert.match(target, /^detection\/src\/(?:index|entropy)\.ts$/, file);
+        else if (target.startsWith('detection/')) assert.match(target, /^detection\/src\/index\.ts$/, file);
       }
     }
   });

@@ -65,7 +65,7 @@ const NAMES = new Map([
 const FILES = new Map([
   ['server/src/kernel/crypto/argon2-cost.ts: lane', 'RFC 9106 names the parameter of Argon2 so'],
   ['server/src/kernel/crypto/root-key.ts: lane', 'RFC 9106 names the parameter of Argon2 so'],
-  ['server/src/kernel/crypto/common-passwords.ts: words', 'the list has words of a language'],
+  ['detection/src/common-passwords.ts: words', 'the list has words of a language'],
   ['server/src/kernel/audit/chain/archived-ranges.ts: kept', 'a column of audit_archives'],
   ['server/src/kernel/storage/tables.ts: kept', 'a column of audit_archives'],
   ['detection/src/judgement.ts: words', 'words of a language'],

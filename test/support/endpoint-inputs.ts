@@ -265,7 +265,7 @@ export const INPUTS: Record<string, MakeInput> = {
     }
     return { query: { kind: 'rotation' } };
   },
-  'POST /v1/secrets/known': async () => ({ body: { values: ['a value found in a file'] } }),
+  'POST /v1/secrets/known': async () => ({ body: { digests: ['0123456789abcdef'.repeat(4)] } }),
   'POST /v1/vaults/{vault}/tokenize': async (world) => ({ ...(await someVault(world)), body: { value: '4111' } }),
   'POST /v1/vaults/{vault}/detokenize': async (world) => {
     const made = await someVault(world);

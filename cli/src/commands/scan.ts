@@ -34,7 +34,10 @@ export function register(program: Command): void {
         .default('medium'),
     )
     .option('--known', 'also ask the service which of the secrets that you may list have what is found')
-    .option('--parts', 'with --known: also search for it inside longer values that you may read, which takes longer')
+    .option(
+      '--parts',
+      'with --known: also search for it inside longer values that you may read, which takes longer and sends it',
+    )
     .option('--vault <vault>', 'with --known: ask about this vault only')
     .option('--baseline <file>', 'leave out what this file lists')
     .option('--update-baseline', 'write what is found to the baseline, and accept it')
@@ -49,7 +52,8 @@ const REPORTED = CONFIDENCES.filter((confidence) => confidence !== 'possible');
 
 const HELP = `
 A line with the text coffer:allow is left out; .cofferignore lists paths that are, by the rules of .gitignore.
-Exits with 1 if something is found. With --known, what looks like a secret is sent to the service, and nothing else.`;
+Exits with 1 if something is found. With --known, digests of what looks like a secret are sent to the service;
+with --parts also what looks like a secret itself.`;
 
 const FINDINGS_MAX = 10_000;
 
@@ -116,11 +120,12 @@ interface KnownSecrets {
 async function askService(findings: readonly Finding[], options: ScanOptions, command: Command): Promise<KnownSecrets> {
   const { compareStored, searchStored, COMPARED_MAX, SEARCHED_MAX } = await import('../scan/known.ts');
   const coffer = clientOf(settingsOf(command));
-  const { compared, guessable, left } = await compareStored(coffer, findings, options.vault);
+  const { compared, guessable, left, isComplete } = await compareStored(coffer, findings, options.vault);
   if (left > 0)
     note(`Only ${COMPARED_MAX} values were compared with vaults; ${left} were not. Scan parts to see them all.`);
   if (guessable > 0)
     note(`${guessable} values could be guessed, so they were compared only with secrets that you may read.`);
+  if (!isComplete) note('Some secrets cannot be compared yet, shortly after an upgrade: repeat it in ten minutes.');
   if (options.parts !== true) return { compared, guessable, searched: null };
   const search = await searchStored(coffer, findings, options.vault);
   for (const { vault, code } of search.refused) note(`${vault} was not searched: ${code}.`);

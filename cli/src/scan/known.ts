@@ -1,13 +1,11 @@
 import { type Coffer, CofferError, CursorCheck, collected } from '../../../client/src/index.ts';
-import { CONFIDENCES } from '../../../detection/src/index.ts';
+import { CONFIDENCES, isGuessable } from '../../../detection/src/index.ts';
 import { inParallel } from '../migrate/parallel.ts';
 import type { Finding } from './findings.ts';
 
 /** How many different values are compared, and how many are searched for as parts of others, at most. */
 export const COMPARED_MAX = 1000;
 export const SEARCHED_MAX = 200;
-/** The service takes no longer value. */
-const VALUE_LENGTH_MAX = 16_384;
 const QUERY_LENGTH_MIN = 6;
 const QUERY_LENGTH_MAX = 256;
 const AT_ONCE = 4;
@@ -21,6 +19,8 @@ export interface Comparison {
   guessable: number;
   /** Values that were not, because there were too many. */
   left: number;
+  /** False if some secrets cannot be compared yet. */
+  isComplete: boolean;
 }
 
 export interface Search {
@@ -33,8 +33,7 @@ export interface Search {
 }
 
 /**
- * Asks the service which secrets have the values, by fingerprint: of the secrets that the caller may list. It neither logs nor answers a value.
- * Only what looks like a secret is sent.
+ * Asks the service which secrets have the values, of those that the caller may list. Only digests are sent, of what looks like a secret.
  */
 export async function compareStored(
   coffer: Coffer,
@@ -48,17 +47,15 @@ export async function compareStored(
     COMPARED_MAX,
   );
   const sent = chosen.flatMap(([value, all]) =>
-    spellingsOf(value, all[0]?.kind)
-      .filter(({ length }) => length <= VALUE_LENGTH_MAX)
-      .map((spelling) => ({ value, spelling, all })),
+    spellingsOf(value, all[0]?.kind).map((spelling) => ({ spelling, all })),
   );
-  const { known, guessable } = await coffer.secrets.findKnown(sent.map(({ spelling }) => spelling));
+  const { known, isComplete } = await coffer.secrets.findKnown(sent.map(({ spelling }) => spelling));
   for (const { index, secrets } of known) {
     for (const secret of secrets.filter((one) => vault === undefined || one.vault === vault))
       for (const { stored } of sent[index]?.all ?? []) stored.push(`${secret.vault}/${secret.path}`);
   }
-  const guessed = new Set(guessable.map((index) => sent[index]?.value));
-  return { compared: chosen.length, guessable: guessed.size, left };
+  const guessable = chosen.filter(([value]) => isGuessable(value)).length;
+  return { compared: chosen.length, guessable, left, isComplete };
 }
 
 /** The spellings in which a value may be stored: files end with a newline, and a key in quotes has its lines escaped. */
@@ -70,7 +67,7 @@ function spellingsOf(value: string, kind: string | undefined): string[] {
 
 /**
  * Asks the service which secrets contain the values, with the rights of the caller: it searches what the caller may read, and neither logs nor
- * answers a value. Only what looks like a secret is sent.
+ * answers a value. What looks like a secret is sent as it is: no digest tells what is inside a longer value.
  */
 export async function searchStored(
   coffer: Coffer,

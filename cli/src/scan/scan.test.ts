@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -616,6 +618,35 @@ onBothDatabases('scan --known', (database) => {
     assert.match(stderr, /^Rotate it: coffer secrets rotate db\/password --vault web$/m);
     const log = (await service.call('GET', '/v1/audit?limit=200')).text + service.logs.join('');
     for (const value of [GITHUB, 'swordfish', 'barracuda']) assert.ok(!log.includes(value), 'neither log has a value');
+  });
+
+  test('nothing that is sent has a value in it, also not one that no secret has', async () => {
+    const sent: string[] = [];
+    const proxy = createServer(async (request, response) => {
+      const body = Buffer.concat(await request.toArray());
+      sent.push(request.url ?? '', JSON.stringify(request.headers), body.toString('utf8'));
+      const answer = await fetch(`${service.url}${request.url}`, {
+        method: request.method ?? 'GET',
+        headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
+        ...(body.length > 0 && { body }),
+      });
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = proxy.address() as AddressInfo;
+      const folder = folderWith({ 'a.env': `TOKEN=${GITHUB}\nPASSWORD=swordfish\nDB_PASSWORD=Winter-Garden#27\n` });
+      const env = { COFFER_URL: `http://127.0.0.1:${port}`, COFFER_TOKEN: service.adminToken };
+      const exit = await scan(folder, ['--known', '--json'], '', env);
+      assert.deepEqual(JSON.parse(exit.stdout).findings[0].stored, ['shop/github'], exit.stderr);
+    } finally {
+      proxy.close();
+    }
+    const text = sent.join('\n');
+    assert.match(text, /"digests":/);
+    for (const value of [GITHUB, 'swordfish', 'Winter-Garden#27'])
+      for (const form of [value, Buffer.from(value).toString('base64'), encodeURIComponent(value)])
+        assert.ok(!text.includes(form));
   });
 
   test('a key is found as it is stored, and a part of a longer value with --parts', async () => {

@@ -1,6 +1,6 @@
+import { isGuessable } from '../../../../detection/src/index.ts';
 import { HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { CofferError, invalidField } from '../../kernel/base/errors.ts';
-import { isGuessable } from '../../kernel/crypto/guessable.ts';
 import { someInSlices } from '../../kernel/fairness/time-slice.ts';
 import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import type { Context } from '../../kernel/request/context.ts';

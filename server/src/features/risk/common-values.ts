@@ -1,4 +1,4 @@
-import type { MacKey } from '../../kernel/keys/keyring.ts';
+import type { FingerprintKey } from '../secrets/index.ts';
 
 /** Passwords that every guessing tool tries first, and defaults of products. */
 const COMMON_VALUES = [
@@ -17,6 +17,6 @@ const COMMON_VALUES = [
 ].flatMap((line) => line.split(' '));
 
 /** Their fingerprints under the key of a tenant, in hexadecimal: a common value is found without opening any. */
-export function commonFingerprints({ mac }: MacKey): ReadonlySet<string> {
-  return new Set(COMMON_VALUES.map((value) => mac(Buffer.from(value, 'utf8')).toString('hex')));
+export function commonFingerprints(key: FingerprintKey): ReadonlySet<string> {
+  return new Set(COMMON_VALUES.map((value) => key.ofValue(value).toString('hex')));
 }

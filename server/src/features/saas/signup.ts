@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { isCommonPassword } from '../../../../detection/src/index.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import { newId } from '../../kernel/base/ids.ts';
 import { isReservedName } from '../../kernel/base/reserved-names.ts';
-import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';

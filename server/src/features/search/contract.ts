@@ -121,7 +121,7 @@ const KNOWN_BODY_BYTES_MAX = 256 * 1024;
 
 const KnownSecret = named(
   'KnownSecret',
-  'A secret that has a value you sent.',
+  'A secret that has a value you sent, or the digest of which you sent.',
   object({
     id: id('sec'),
     vault: Type.String({ description: 'The name of its vault.' }),
@@ -131,9 +131,9 @@ const KnownSecret = named(
 
 const KnownValue = named(
   'KnownValue',
-  'A value you sent that is the newest value of a secret.',
+  'A value or digest you sent that is of the newest value of a secret.',
   object({
-    index: Type.Integer({ description: 'Its position in `values`, from 0.' }),
+    index: Type.Integer({ description: 'Its position in `digests` or `values`, from 0.' }),
     secrets: Type.Array(KnownSecret, { description: 'At most 50 are listed.' }),
     secrets_total: Type.Integer({
       description: 'Total number you may list; at most 1,000 secrets with the same value are examined.',
@@ -149,7 +149,7 @@ export const findKnownValues = endpoint({
   path: '/v1/secrets/known',
   summary: 'Find which secrets have the values you found elsewhere',
   description:
-    'For scanners that look for leaks. Compares whole values with the newest values of the secrets you may list, by a keyed fingerprint: nothing is decrypted, and neither values nor fingerprints are returned or recorded. Fortress secrets, zero-knowledge vaults and deleted secrets are left out. A value that could be found by trying is compared only with secrets you may read; other values that you may not read are limited to 10,000 an hour.',
+    'For scanners that look for leaks. Compares whole values with the newest values of the secrets you may list, by a keyed fingerprint of their digests: send digests, so that no value leaves you. Nothing is decrypted, and neither values, digests nor fingerprints are returned or recorded. Fortress secrets, zero-knowledge vaults and deleted secrets are left out. A value that could be found by trying is compared only with secrets you may read; other values, and all digests, that are in no secret you may read are limited to 10,000 an hour.',
   permission: 'secrets:list',
   alsoAsks: ['secrets:read'],
   rate: 'aggregate',
@@ -159,18 +159,32 @@ export const findKnownValues = endpoint({
   params: NONE,
   query: NONE,
   body: object({
-    values: Type.Array(Type.String({ minLength: 1, maxLength: VALUE_LENGTH_MAX, writeOnly: true }), {
-      minItems: 1,
-      maxItems: VALUES_MAX,
-      description: 'Whole values, at most 100, and 256 KiB in all.',
-    }),
+    digests: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$', writeOnly: true }), {
+        minItems: 1,
+        maxItems: VALUES_MAX,
+        description:
+          'SHA-256 of `coffer known value`, a line feed and the whole value in UTF-8, in hexadecimal. At most 100. Required unless `values` is given.',
+      }),
+    ),
+    values: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: VALUE_LENGTH_MAX, writeOnly: true }), {
+        minItems: 1,
+        maxItems: VALUES_MAX,
+        description: 'Deprecated: send `digests`. Whole values, at most 100, and 256 KiB in all.',
+      }),
+    ),
   }),
   bodyBytesMax: KNOWN_BODY_BYTES_MAX,
   output: object({
     known: Type.Array(KnownValue, { description: 'Only values that some secret has.' }),
     guessable: Type.Array(Type.Integer(), {
       description:
-        'Positions of values that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read.',
+        'Positions in `values` of those that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. Of a digest it cannot be told.',
+    }),
+    complete: Type.Boolean({
+      description:
+        'False while fingerprints are being recomputed, for example after an upgrade: some secrets could not be compared; repeat it in a few minutes.',
     }),
   }),
   errors: [],

@@ -15,7 +15,7 @@ export const searchFeature = feature({
       listCollisions: (ctx, { query }) => collisions(ctx, query),
       findSecrets: (ctx, { query }) => findByPath(ctx, query),
       listDueSecrets: (ctx, { query }) => listDue(ctx, query),
-      findKnownValues: (ctx, { body }) => findKnown(ctx, body.values),
+      findKnownValues: (ctx, { body }) => findKnown(ctx, body),
     },
   }),
 });

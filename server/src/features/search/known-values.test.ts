@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash, createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import {
   addPerson,
@@ -10,8 +11,8 @@ import {
   type Tenant,
 } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { addPolicy, addSecret, addVault, auditOf, secretUrl } from '../../../../test/support/vaults.ts';
-import { HOUR_MS } from '../../kernel/base/clock.ts';
+import { addPolicy, addSecret, addVault, auditOf, runJobs, secretUrl } from '../../../../test/support/vaults.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import { UNREAD_VALUES_PER_HOUR_MAX } from './known-values.ts';
 
@@ -53,6 +54,9 @@ onBothDatabases('known values', (database) => {
       ...secrets.map(({ vault: name, path }) => `${name}/${path}`),
     ]);
   const known = async (values: string[], token?: string) => places(await ok(ask(values, token)));
+  const digestOf = (value: string) => createHash('sha256').update(`coffer known value\n${value}`).digest('hex');
+  const askByDigest = (values: string[], token = tenant.owner.token) =>
+    service.call('POST', '/v1/secrets/known', { token, body: { digests: values.map(digestOf) } });
 
   test('are named with the secrets that have them, whole and as they are now', async () => {
     const token = tenant.owner.token;
@@ -89,6 +93,58 @@ onBothDatabases('known values', (database) => {
     assert.deepEqual(await known([PIN]), [[0, 'shop/closed/pin']]);
   });
 
+  test('a digest does for the value, with the same rights', async () => {
+    const all = [OTHER, 'nobody has this one', STRONG, PIN, '628417', OTHER];
+    for (const { token } of [tenant.owner, lister]) {
+      const byDigest = await ok(askByDigest(all, token));
+      assert.deepEqual(places(byDigest), await known(all, token));
+      assert.deepEqual([byDigest.guessable, byDigest.complete], [[], true]);
+    }
+    assert.deepEqual(places(await ok(askByDigest([PIN], lister.token))), [], 'a digest that is tried confirms no PIN');
+    assert.deepEqual(places(await ok(askByDigest([PIN]))), [[0, 'shop/closed/pin']]);
+  });
+
+  test('the digest of every PIN is a guess that counts', async () => {
+    const { id, token } = await addPerson(service, { tenant });
+    await addPolicy(
+      service,
+      { user: id },
+      [{ action: ['secrets:list'], resource: ['vault/shop/**'] }],
+      tenant.owner.token,
+    );
+    const subject = ['known values', tenant.id, 'user', id];
+    const most = { count: UNREAD_VALUES_PER_HOUR_MAX, now: service.clock.now(), periodMs: HOUR_MS };
+    await service.app.kernel.database.transaction((tx) => countedWithin(tx, subject, most));
+    await refused(askByDigest([PIN], token), 429, 'RATE_LIMIT_EXCEEDED');
+  });
+
+  test('secrets that an earlier release wrote are found by value, and by digest once the job has run', async () => {
+    const { database, keyring } = service.app.kernel;
+    const value = 'written-by-0.5-k7Qw2mZx';
+    await addSecret(service, vault, 'open/earlier', { value }, tenant.owner.token);
+    const key = await keyring.keyAt(tenant.id, 'fingerprints', 1);
+    const fingerprint = createHmac('sha256', key).update(value).digest();
+    await database.transaction((tx) =>
+      tx
+        .updateTable('secrets')
+        .set({ fingerprint, fingerprint_version: 1 })
+        .where('tenant_id', '=', tenant.id)
+        .where('path', '=', 'open/earlier')
+        .execute(),
+    );
+    const before_ = await ok(askByDigest([value, STRONG]));
+    assert.deepEqual(
+      [places(before_).map(([index]: [number]) => index), before_.complete],
+      [[1], false],
+      'and it says so',
+    );
+    assert.deepEqual(await known([value]), [[0, 'shop/open/earlier']]);
+    service.clock.advance(10 * MINUTE_MS);
+    await runJobs(service);
+    const after_ = await ok(askByDigest([value]));
+    assert.deepEqual([places(after_), after_.complete], [[[0, 'shop/open/earlier']], true]);
+  });
+
   test('another tenant, and who may list nothing, finds nothing', async () => {
     const stranger = await addTenant(service);
     await addVault(service, {}, stranger.owner.token);
@@ -101,13 +157,20 @@ onBothDatabases('known values', (database) => {
     await known([STRONG, PIN, 'nobody has this one'], lister.token);
     const [entry] = await auditOf(service, 'action=secrets:find_known', tenant.owner.token);
     assert.deepEqual(entry.details, { values: 3, known: 1, unread: 2 });
+    await ok(askByDigest([STRONG, PIN], lister.token));
     const text = JSON.stringify(await auditOf(service, '', tenant.owner.token)) + service.logs.join('');
-    for (const value of [STRONG, PIN, OTHER, 'nobody has']) assert.ok(!text.includes(value));
+    for (const value of [STRONG, PIN, OTHER, 'nobody has', digestOf(STRONG), digestOf(PIN)])
+      assert.ok(!text.includes(value));
   });
 
   test('what is malformed or too much is refused', async () => {
-    for (const values of [undefined, [], 'text', Array.from({ length: 101 }, () => 'x')])
+    for (const values of [[], 'text', Array.from({ length: 101 }, () => 'x')])
       await invalid(ask(values), '/body/values');
+    const send = (body: object) => service.call('POST', '/v1/secrets/known', { token: tenant.owner.token, body });
+    await invalid(send({}), '/body/digests');
+    await invalid(send({ values: ['x'], digests: [digestOf('x')] }), '/body/values');
+    for (const digest of ['', 'x'.repeat(64), digestOf('x').toUpperCase(), digestOf('x').slice(1), `${digestOf('x')}0`])
+      await invalid(send({ digests: [digest] }), '/body/digests/0');
     for (const value of ['', 1, null, 'x'.repeat(16_385)]) await invalid(ask([value]), '/body/values/0');
     const much = Array.from({ length: 100 }, (_, at) => `${at}`.padEnd(4000, 'x'));
     await refused(ask(much), 413, 'PAYLOAD_TOO_LARGE');

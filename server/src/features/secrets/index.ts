@@ -22,7 +22,8 @@ export { type FoundByPath, type PathMatch, type PathPosition, pathSearch } from 
 export { SECRETS, type SummaryRow } from './storage/tables.ts';
 export { fortressVaults, idsByPath, type LocatedRow, locateSecrets } from './storage/tenant-wide-store.ts';
 export { secretsById, type WatchedRow, watchedSecretAt, watchedSecrets } from './storage/watched-store.ts';
-export { comparedSecrets, type Fingerprint, fingerprintVersions } from './value/fingerprint-store.ts';
-export { fingerprintKey, sealerFor } from './value/sealing.ts';
-export { holdersOf, secretsWithValue, storedValues } from './value/stored-values.ts';
+export { digestOf, type Fingerprint, type FingerprintKey, fingerprintKey } from './value/fingerprint.ts';
+export { comparedSecrets } from './value/fingerprint-store.ts';
+export { sealerFor } from './value/sealing.ts';
+export { fingerprintKeys, holdersOf, secretsWithFingerprints, storedValues } from './value/stored-values.ts';
 export { refuseInZeroKnowledge } from './value/value-rules.ts';

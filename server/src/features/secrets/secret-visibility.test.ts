@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { isGuessable } from '../../../../detection/src/index.ts';
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
 import { addPerson, addToken, ok, type Person, refused } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
@@ -13,7 +14,6 @@ import {
   type Statement,
   secretUrl,
 } from '../../../../test/support/vaults.ts';
-import { isGuessable } from '../../kernel/crypto/guessable.ts';
 
 const PATHS = ['a', 'a/b', 'a/b/c', 'a/bc', 'a/bc/d', 'ab', 'ab/c', 'b', 'b/a', 'b/a/b', 'B/a', 'c-d', 'c.d', 'c/d'];
 const TAGS = ['x', 'y'];

@@ -35,7 +35,7 @@ export interface SecretRow {
   deleted_at: number | null;
   /** Keyed digest of the value: finds equal values without revealing them. */
   fingerprint: Uint8Array | null;
-  /** Version of the key that made the fingerprint, since fingerprints under two keys cannot be compared; 0 if a release before 0.5.0 made it. */
+  /** Which key made the fingerprint, and of what (`value/fingerprint.ts`): fingerprints with two versions cannot be compared. */
   fingerprint_version: number | null;
   /** When the newest value ends; null if it is no certificate. -1 if an earlier release stored it and its end was not read yet. */
   expires_at: number | null;
@@ -147,7 +147,7 @@ export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
   sealed: ['data_key', 'sealed'],
   uncovered: {
     fingerprint: 'used to find equal values; it decrypts nothing and is never returned',
-    fingerprint_version: 'the version of the key that computed the fingerprint',
+    fingerprint_version: 'the version of the key that computed the fingerprint, negative if of a digest',
     expires_at: 'used to announce certificates that end soon; nothing is decided by it',
   },
   isListedAtUpgrade: false,

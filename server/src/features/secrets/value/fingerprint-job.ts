@@ -3,18 +3,18 @@ import { UnsealError } from '../../../kernel/crypto/sealing.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
 import { everyTenant } from '../../../kernel/integrity/tenant-rows.ts';
 import type { Job } from '../../../kernel/jobs/job-runner.ts';
-import type { MacKey } from '../../../kernel/keys/keyring.ts';
 import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { SecretKernel } from '../links.ts';
+import { type FingerprintKey, fingerprintKey, fingerprintOf } from './fingerprint.ts';
 import * as store from './fingerprint-store.ts';
-import { fingerprintKey, fingerprintOf, openValue } from './sealing.ts';
+import { openValue } from './sealing.ts';
 
 const AT_ONCE = 200;
 const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
 
 /**
- * Recomputes fingerprints made with another key version than the newest: those of a release that did not record the version, and those from before
- * the key was replaced. Until then such a value matches no value written since.
+ * Recomputes fingerprints that were not made with the newest version of the key, or of the value itself by an earlier release. Until then such a
+ * value matches no value written since.
  */
 export function renewFingerprintsJob(kernel: SecretKernel): Job {
   return {
@@ -51,7 +51,7 @@ async function renewAll(
 }
 
 /** A value that cannot be decrypted loses its fingerprint; otherwise it would be retried forever, before all others. */
-async function renewedOf(kernel: Pick<Kernel, 'keyring' | 'log'>, key: MacKey, row: store.OutdatedRow) {
+async function renewedOf(kernel: Pick<Kernel, 'keyring' | 'log'>, key: FingerprintKey, row: store.OutdatedRow) {
   if (row.is_zero_knowledge === 1) return NO_FINGERPRINT;
   try {
     return fingerprintOf(key, await openValue(kernel, row.tenant_id, row.vault_id, row));

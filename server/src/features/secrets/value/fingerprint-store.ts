@@ -1,14 +1,12 @@
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import type { SecretRow } from '../storage/tables.ts';
 import { everywhere, type LocatedRow, secretsByPath } from '../storage/tenant-wide-store.ts';
+import type { Fingerprint } from './fingerprint.ts';
 
-export interface Fingerprint {
-  fingerprint: Uint8Array;
-  fingerprint_version: number;
-}
-
+/** Before every version of a key, which is a 32-bit number. */
+const VERSION_MIN = -(2 ** 31);
 /** Sorts before every real fingerprint. */
-const FIRST: Fingerprint = { fingerprint: new Uint8Array(), fingerprint_version: 0 };
+const FIRST: Fingerprint = { fingerprint: new Uint8Array(), fingerprint_version: VERSION_MIN };
 
 /**
  * Ordered by key version, then by fingerprint. Secrets without one are left out, and so are those of zero-knowledge vaults, which had one before
@@ -60,15 +58,17 @@ async function hasOtherFingerprints(db: Reader, tenantId: string, version: numbe
 /** The versions of the key with which fingerprints of the tenant were made: one, and while they are renewed two or more. */
 export async function fingerprintVersions(db: Reader, tenantId: string): Promise<number[]> {
   const versions: number[] = [];
-  for (;;) {
+  for (let after = VERSION_MIN; ; ) {
     const row = await fingerprinted(db, tenantId)
       .select('fingerprint_version')
-      .where('fingerprint_version', '>', versions.at(-1) ?? 0)
+      .where('fingerprint_version', '>', after)
       .orderBy('fingerprint_version')
       .limit(1)
       .executeTakeFirst();
     if (row?.fingerprint_version == null) return versions;
-    versions.push(row.fingerprint_version);
+    after = row.fingerprint_version;
+    // Of 0 it is not known which key made them.
+    if (after !== 0) versions.push(after);
   }
 }
 
@@ -116,7 +116,7 @@ const OPENED = [
 ] as const;
 export type OutdatedRow = Pick<SecretRow, (typeof OPENED)[number]> & { is_zero_knowledge: number };
 
-/** Includes deleted secrets, which may be restored. */
+/** Those that an older version of the key made, or a release that made them of the values. Includes deleted secrets, which may be restored. */
 export function outdatedFingerprints(
   db: Reader,
   tenantId: string,
@@ -129,7 +129,7 @@ export function outdatedFingerprints(
     )
     .select(OPENED.map((column) => `secrets.${column}` as const))
     .select('v.is_zero_knowledge')
-    .where('secrets.fingerprint_version', '<', version)
+    .where('secrets.fingerprint_version', '>', version)
     .orderBy('secrets.fingerprint_version')
     .limit(limit)
     .execute() as Promise<OutdatedRow[]>;

@@ -1,14 +1,13 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { seal, unseal } from '../../../kernel/crypto/sealing.ts';
-import type { MacKey } from '../../../kernel/keys/keyring.ts';
 import type { Kernel } from '../../../kernel/request/kernel.ts';
 import { type VaultRow, vaultKeyPurpose } from '../../vaults/index.ts';
 import type { SecretRow } from '../storage/tables.ts';
 import { certificateEnd } from './certificate-end.ts';
+import { fingerprintKey, fingerprintOf } from './fingerprint.ts';
 
 const DATA_KEY_BYTES = 32;
-export const FINGERPRINT_PURPOSE = 'fingerprints';
 
 const VERSIONS = 'secret_versions';
 
@@ -38,18 +37,7 @@ export interface Sealer {
   wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
 }
 
-/** Fingerprints of equal values must stay equal, so this key is never rotated automatically. */
-export function fingerprintKey(kernel: Pick<Kernel, 'keyring'>, tenantId: string): Promise<MacKey> {
-  return kernel.keyring.macKey(tenantId, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
-}
-
 const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
-
-/** Two empty values are not a shared secret, so an empty value has no fingerprint. */
-export function fingerprintOf({ mac, version }: MacKey, value: string) {
-  if (value === '') return NO_FINGERPRINT;
-  return { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
-}
 
 /** When the value of a secret ends. The service cannot read that of a zero-knowledge vault. */
 export function endOf(

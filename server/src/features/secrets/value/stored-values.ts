@@ -1,15 +1,9 @@
-import { macKeyOf } from '../../../kernel/crypto/mac-key.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
 import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { type LocatedRow, locateSecrets } from '../storage/tenant-wide-store.ts';
-import {
-  type Fingerprint,
-  fingerprintVersions,
-  secretsWithFingerprint,
-  storedFingerprints,
-} from './fingerprint-store.ts';
-import { FINGERPRINT_PURPOSE } from './sealing.ts';
+import { type Fingerprint, type FingerprintKey, fingerprintKeyAt } from './fingerprint.ts';
+import { fingerprintVersions, secretsWithFingerprint, storedFingerprints } from './fingerprint-store.ts';
 
 /** Every query has as many parameters, so that it has one text and is prepared once. */
 const BATCH = 500;
@@ -28,21 +22,20 @@ export async function storedValues(
   texts: readonly string[],
 ): Promise<Map<string, Fingerprint>> {
   const found = new Map<string, Fingerprint>();
-  for (const version of await fingerprintVersions(db, tenantId)) {
-    const { mac } = macKeyOf(await kernel.keyring.keyAt(tenantId, FINGERPRINT_PURPOSE, version), version);
+  for (const key of await fingerprintKeys(kernel, db, tenantId)) {
     for (let start = 0; start < texts.length; start += BATCH) {
       const byFingerprint = new Map(
         texts.slice(start, start + BATCH).map((text) => {
-          const fingerprint = mac(Buffer.from(text, 'utf8'));
+          const fingerprint = key.ofValue(text);
           return [fingerprint.toString('latin1'), { fingerprint, text }] as const;
         }),
       );
       const fingerprints = [...byFingerprint.values()].map(({ fingerprint }) => fingerprint);
       const padded = Array.from({ length: BATCH }, (_, at) => fingerprints[at % fingerprints.length] as Uint8Array);
-      for (const stored of await storedFingerprints(db, tenantId, version, padded)) {
+      for (const stored of await storedFingerprints(db, tenantId, key.version, padded)) {
         const known = byFingerprint.get(Buffer.from(stored).toString('latin1'));
         if (known !== undefined)
-          found.set(known.text, { fingerprint: known.fingerprint, fingerprint_version: version });
+          found.set(known.text, { fingerprint: known.fingerprint, fingerprint_version: key.version });
       }
       await nextTurn(tenantId);
     }
@@ -50,25 +43,31 @@ export async function storedValues(
   return found;
 }
 
-/** Secrets with one value that `secretsWithValue` returns for each version of the key. */
+/** Secrets with one value that `secretsWithFingerprints` returns for each version of the key. */
 export const SAME_VALUE_MAX = 1000;
 
-/**
- * Some of the secrets that have a value, whichever version of the key made their fingerprints. As many queries run for a value that no secret has,
- * so the time does not tell more than the result.
- */
-export async function secretsWithValue(
+/** Every key that made fingerprints of the tenant: one, and while they are renewed two or more. */
+export async function fingerprintKeys(
   kernel: Pick<Kernel, 'keyring'>,
   db: Reader,
   tenantId: string,
-  { value, versions }: { value: string; versions: readonly number[] },
+): Promise<FingerprintKey[]> {
+  const versions = await fingerprintVersions(db, tenantId);
+  return Promise.all(versions.map((version) => fingerprintKeyAt(kernel, tenantId, version)));
+}
+
+/**
+ * Some of the secrets with one of these fingerprints. As many queries run for a value that no secret has, so the time does not tell more than the
+ * result.
+ */
+export async function secretsWithFingerprints(
+  db: Reader,
+  tenantId: string,
+  fingerprints: readonly Fingerprint[],
 ): Promise<LocatedRow[]> {
   const rows: LocatedRow[] = [];
-  for (const version of versions) {
-    const { mac } = macKeyOf(await kernel.keyring.keyAt(tenantId, FINGERPRINT_PURPOSE, version), version);
-    const fingerprint = { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
+  for (const fingerprint of fingerprints)
     rows.push(...(await secretsWithFingerprint(db, tenantId, fingerprint, SAME_VALUE_MAX)));
-  }
   return rows;
 }
 

@@ -8,3 +8,8 @@ test('a value that somebody could find by trying is told from one that nobody gu
   for (const value of ['k7Qw2mZx9LpR', 'green door at midnight', '83920174650192837465', 'lantern-of-the-north-4'])
     assert.equal(isGuessable(value), false, value);
 });
+
+test('the beginning of a long value decides', () => {
+  assert.equal(isGuessable('abc'.repeat(100_000)), true);
+  assert.equal(isGuessable(`k7Qw2mZx9LpR-${'a'.repeat(1_000_000)}`), false);
+});
