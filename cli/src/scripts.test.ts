@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { HAS_TERMINALS, runCliScript } from '../../test/support/cli-script.ts';
 import { addPerson } from '../../test/support/people.ts';
 import { newPostgresDatabase, query } from '../../test/support/postgres.ts';
-import { onBothInSuite, type Service, startService } from '../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../test/support/service.ts';
 
 interface Proxy {
   url: string;
@@ -36,7 +36,7 @@ async function newLogin(): Promise<Record<string, string>> {
 }
 
 /** The scripts in cli/testdata, each with a service of its own tenant's things and an empty home folder. */
-onBothInSuite('the command line', (database) => {
+onSqliteAtLanding('the command line', (database) => {
   let service: Service;
   let proxy: Proxy;
   before(async () => {

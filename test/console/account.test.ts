@@ -4,9 +4,9 @@ import * as OTPAuth from 'otpauth';
 import { MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addPerson, addTenant, approve, ok, refused } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
-onBothInSuite('my account in the console', (database) => {
+onSqliteAtLanding('my account in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'the password is changed, a command line approved, a token made, used and revoked',

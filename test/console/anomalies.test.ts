@@ -5,10 +5,10 @@ import { describeConsole, forgive, requireAccessible } from '../support/console.
 import { addCluster } from '../support/fleet.ts';
 import { ok } from '../support/people.ts';
 import { recompute } from '../support/risk.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { addSecret, addVault } from '../support/vaults.ts';
 
-onBothInSuite('what the console explains', (database) => {
+onSqliteAtLanding('what the console explains', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'an anomaly is explained in words, with the pages where it is mended; who cannot see it is told so',

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { SAME_ORIGIN, withSession } from '../support/console-requests.ts';
 import { addPerson, addTenant, ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** What other pages, and people who write texts, can do to somebody who uses the console. */
@@ -19,7 +19,7 @@ const SCRIPTS = [
   '{{constructor.constructor("window.attacked=1")()}}',
 ];
 
-onBothInSuite('attacks on the console', (database) => {
+onSqliteAtLanding('attacks on the console', (database) => {
   let evil: Server;
   let evilUrl = '';
   let page = '';

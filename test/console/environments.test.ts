@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
-onBothInSuite('environments in the console', (database) => {
+onSqliteAtLanding('environments in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const newVault = async (secrets: Record<string, string>, environment = 'development') => {
       const { service } = world();

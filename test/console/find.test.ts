@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { describeConsole, requireAccessible } from '../support/console.ts';
 import { addPerson, addTenant, ok, uniqueName } from '../support/people.ts';
 import { storeRotation } from '../support/rotations.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { addPolicy, addSecret, addVault } from '../support/vaults.ts';
 
-onBothInSuite('finding in the console', (database) => {
+onSqliteAtLanding('finding in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'a secret is found from every page by a part of its path, whatever its vault',

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** What a form says when the service does not accept it. */
 
-onBothInSuite('forms of the console', (database) => {
+onSqliteAtLanding('forms of the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     /** The text that a screen reader reads with the field as what is wrong with it. */
     const problemOf = async (field: Locator) => {

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { addAuthenticator, describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { firstPasskey, signIn as signInBy } from '../support/passkeys.ts';
 import { approve, ok } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { addSecret, addVault } from '../support/vaults.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-onBothInSuite('fortress secrets in the console', (database) => {
+onSqliteAtLanding('fortress secrets in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'a new factor does not open one; the person asks, and administrators see it and trust it',
@@ -149,7 +149,7 @@ onBothInSuite('fortress secrets in the console', (database) => {
   });
 });
 
-onBothInSuite('a fortress secret and a factor that is too new, in the console', (database) => {
+onSqliteAtLanding('a fortress secret and a factor that is too new, in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'wherever a fortress secret is used, a factor that is too new is explained, and not asked for in vain',

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, requireAccessible } from '../support/console.ts';
 import { ok } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { auditOf } from '../support/vaults.ts';
 
 const JOB = 'verify-audit';
 
-onBothInSuite('background jobs in the console', (database) => {
+onSqliteAtLanding('background jobs in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const jobOf = async () => {
       const { jobs } = await ok(world().service.call('GET', '/admin/jobs'));

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addConnection, callAs } from '../support/machines.ts';
 import { approve, ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { addSecret, addVault, auditOf } from '../support/vaults.ts';
 
-onBothInSuite('machines in the console', (database) => {
+onSqliteAtLanding('machines in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const vaultWithSecret = async () => {
       const vault = await addVault(world().service);

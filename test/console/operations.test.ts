@@ -12,13 +12,13 @@ import {
   sync,
 } from '../support/fleet.ts';
 import { approve, done, ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { Receiver } from '../support/siem-receivers.ts';
 import { until } from '../support/until.ts';
 import { addSecret, addVault, auditOf } from '../support/vaults.ts';
 import { DRIFT, webhookCalls } from '../support/webhooks.ts';
 
-onBothInSuite('operations in the console', (database) => {
+onSqliteAtLanding('operations in the console', (database) => {
   describeConsole(
     database,
     (world, inConsole) => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addPerson, addTenant, ok } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
-onBothInSuite('settings, plan and sign-on in the console', (database) => {
+onSqliteAtLanding('settings, plan and sign-on in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const newOwner = async (more: object = {}) => {
       const { service } = world();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, requireAccessible } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
 /** Every page as every role: who is led to it, that it opens without a refused request, and that it can be read by everybody. */
 
@@ -35,7 +35,7 @@ const EXPECTED = {
 } as const;
 const SCREENS = { 'a phone': { width: 390, height: 844 }, 'a tablet': { width: 820, height: 1180 } };
 
-onBothInSuite('pages of the console', (database) => {
+onSqliteAtLanding('pages of the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     for (const [role, titles] of Object.entries(EXPECTED)) {
       test(

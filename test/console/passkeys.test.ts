@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addAuthenticator, describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
 /** Passkeys in a real browser, with an authenticator that Chromium simulates. */
 
-onBothInSuite('passkeys in the console', (database) => {
+onSqliteAtLanding('passkeys in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'sessions are listed, and another one is ended',

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { firstPasskey } from '../support/passkeys.ts';
 import { addPerson, addTenant, ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { addVault } from '../support/vaults.ts';
 
-onBothInSuite('people and groups in the console', (database) => {
+onSqliteAtLanding('people and groups in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     /** A tenant of its own with one owner who has a password, so that nothing needs a second person. */
     const newOwner = async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
 /** How fast the console is for people with a slow line and a slow machine. It needs a machine that does nothing else: `npm run test:console`. */
 
@@ -16,7 +16,7 @@ const SCROLL_STEPS = 60;
 /** Two frames at 60 Hz: a frame that takes longer was dropped. */
 const FRAME_MS_MAX = 34;
 
-onBothInSuite('the console on a slow machine', (database) =>
+onSqliteAtLanding('the console on a slow machine', (database) =>
   describeConsole(database, (world, inConsole) => {
     test(
       'the largest part of the first page is painted within a second on a slow line and machine',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addPerson, addTenant, ok } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
-onBothInSuite('policies in the console', (database) => {
+onSqliteAtLanding('policies in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'a policy is written, refused at its statement, tried, attached, changed as JSON, detached and deleted',

@@ -5,14 +5,14 @@ import { describeConsole, forgive, requireAccessible } from '../support/console.
 import { OUTSIDE_ENV } from '../support/external-logins.ts';
 import { OidcIssuer } from '../support/oidc-issuer.ts';
 import { addPerson, addTenant, ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
 /** Signing in to the console with the provider of an organization, in a real browser. */
 
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothInSuite('sign-on in the console', (database) => {
+onSqliteAtLanding('sign-on in the console', (database) => {
   describeConsole(
     database,
     (world, inConsole) => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addPerson, addTenant, ok } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
-onBothInSuite('members and settings of a vault in the console', (database) => {
+onSqliteAtLanding('members and settings of a vault in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
       'members are added, change role, are reviewed and removed; settings are changed; the vault is deleted',

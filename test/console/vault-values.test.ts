@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ConsolePage, describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addPerson, done, ok, uniqueName } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** Values in the list of a vault: shown, copied and exported from there. */
 
-onBothInSuite('values in the list of a vault', (database) => {
+onSqliteAtLanding('values in the list of a vault', (database) => {
   describeConsole(database, (world, inConsole) => {
     const newVault = async (secrets: Record<string, string>) => {
       const { service } = world();

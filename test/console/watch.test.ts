@@ -4,9 +4,9 @@ import { finding, raiseIn } from '../support/anomalies.ts';
 import { addAuthenticator, describeConsole, forgive, requireAccessible } from '../support/console.ts';
 import { addTenant, approve, ok, openSession, uniqueName } from '../support/people.ts';
 import { recompute } from '../support/risk.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 
-onBothInSuite('watching in the console', (database) => {
+onSqliteAtLanding('watching in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     const newSecret = async () => {
       const { service } = world();

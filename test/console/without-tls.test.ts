@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { describeConsole, requireAccessible } from '../support/console.ts';
 import { addConnection } from '../support/machines.ts';
 import { ok } from '../support/people.ts';
-import { onBothInSuite } from '../support/service.ts';
+import { onSqliteAtLanding } from '../support/service.ts';
 import { addVault } from '../support/vaults.ts';
 
-onBothInSuite('the console of a service without a TLS port', (database) => {
+onSqliteAtLanding('the console of a service without a TLS port', (database) => {
   describeConsole(
     database,
     (world, inConsole) => {

@@ -13,7 +13,7 @@ import { addToList, BETWEEN_REGIONS, LISTS, ownInput, rowsIn, withQuery } from '
 import { allPages, approve, invalid, ok, openSession, refused, uniqueName } from '../support/people.ts';
 import { queriesDuring } from '../support/queries.ts';
 import { asTheService } from '../support/rows.ts';
-import { type Answer, onBothInSuite, type Service } from '../support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service } from '../support/service.ts';
 import { addSecret, addVault, auditOf, secretUrl } from '../support/vaults.ts';
 
 /** Their response follows from the request alone, for any caller. */
@@ -48,7 +48,7 @@ function filterValue({ type, enum: choices, pattern, anyOf }: FilterSchema): str
   return FILTER_VALUES.find(fits) ?? assert.fail(`add a value of the form ${pattern}`);
 }
 
-onBothInSuite('isolation of lists', (database) => {
+onSqliteAtLanding('isolation of lists', (database) => {
   let neighbours: Neighbours;
   let service: Service;
   let ours: Side;

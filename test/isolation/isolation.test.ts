@@ -22,7 +22,7 @@ import {
 } from '../support/machine-callers.ts';
 import { addColleague, type Colleague, ok } from '../support/people.ts';
 import { queriesDuring } from '../support/queries.ts';
-import { type Answer, type DatabaseKind, onBothInSuite, type Service } from '../support/service.ts';
+import { type Answer, type DatabaseKind, onSqliteAtLanding, type Service } from '../support/service.ts';
 import {
   type Identifiers,
   neverWas,
@@ -339,7 +339,7 @@ const PARTS = 5;
 
 for (let part = 0; part < PARTS; part++) {
   const walked = WALKED.filter((_, i) => i % PARTS === part);
-  onBothInSuite(`isolation, part ${part + 1}`, (database) => walkAll(database, walked));
+  onSqliteAtLanding(`isolation, part ${part + 1}`, (database) => walkAll(database, walked));
 }
 
 test('how many were tried', (context: TestContext) => {

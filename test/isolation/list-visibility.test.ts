@@ -6,7 +6,7 @@ import { type Input, nameOf } from '../support/endpoint-inputs.ts';
 import { type Neighbours, type Side, send, startNeighbours } from '../support/isolation.ts';
 import { addToList, keyOf, LISTS, ownInput, rowsIn, withQuery } from '../support/lists.ts';
 import { addColleague, addToken, allPages, ok, refused, uniqueName } from '../support/people.ts';
-import { type Answer, onBothInSuite, type Service } from '../support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service } from '../support/service.ts';
 
 /** With what reads one item of it, if anything does. */
 const LISTS_OF_THINGS = LISTS.flatMap((list) => {
@@ -38,7 +38,7 @@ function isOwnResource({ path, resource }: EndpointDeclaration): boolean {
   return resource === 'loaded' || resource.includes(last);
 }
 
-onBothInSuite('a list shows nothing that its reader may not read by itself', (database) => {
+onSqliteAtLanding('a list shows nothing that its reader may not read by itself', (database) => {
   let neighbours: Neighbours;
   let service: Service;
   let ours: Side;

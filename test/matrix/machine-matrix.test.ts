@@ -11,7 +11,7 @@ import {
   makeMachineCallers,
 } from '../support/machine-callers.ts';
 import { addPerson, addTenant, approved } from '../support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 
 /**
  * What machines get: those of test/matrix/matrix.test.ts are people. Their policy allows everything in their tenant, and they reach the vaults
@@ -103,7 +103,7 @@ test('every endpoint that takes machines has a row, and no other', () => {
   assert.deepEqual(Object.keys(EXPECTED).sort(), TESTED.map(nameOf).sort());
 });
 
-onBothInSuite('the matrix of machines', (database) => {
+onSqliteAtLanding('the matrix of machines', (database) => {
   let world: World;
   let callers: MachineCallers;
   const vaultIds: string[] = [];

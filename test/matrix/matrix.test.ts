@@ -16,7 +16,7 @@ import {
 } from '../support/endpoint-inputs.ts';
 import { MACHINE_CALLERS_ENV } from '../support/machine-callers.ts';
 import { addPerson, addTenant, addToken, logIn, ok, openSession, type Person, refused } from '../support/people.ts';
-import { onBothInSuite, startService } from '../support/service.ts';
+import { onSqliteAtLanding, startService } from '../support/service.ts';
 
 /**
  * The callers. All but `foreign` are of the tenant that runs the installation, which also holds what is requested; `foreign` is an admin
@@ -566,7 +566,7 @@ test('what is public, for the operator only, raw, for sessions only or for two p
   );
 });
 
-onBothInSuite('the matrix', (database) => {
+onSqliteAtLanding('the matrix', (database) => {
   let world: World;
   let callers: Record<CallerKind, Caller>;
 

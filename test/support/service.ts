@@ -4,7 +4,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { after, describe } from 'node:test';
+import { after, describe, type TestFn, test } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
 import { loadConfig } from '../../server/src/assembly/settings.ts';
 import { SCIM } from '../../server/src/features/scim/schemas.ts';
@@ -37,20 +37,36 @@ export type DatabaseKind = 'sqlite' | 'postgres';
 /** Set by the quick suite, which has no PostgreSQL. */
 export const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['sqlite', 'postgres']) as DatabaseKind[];
 
-/** Declares the same tests once for each database. */
-export function onBothDatabases(name: string, tests: (database: DatabaseKind) => void): void {
+/** Whether rules are tested on every database, as `npm run test:walks` and `npm run test:console` do, or on the first one alone, as at landing. */
+const ARE_RULES_ON_BOTH = process.env['COFFER_TEST_BOTH'] === '1';
+const databasesOfRules = ARE_RULES_ON_BOTH ? DATABASES : DATABASES.slice(0, 1);
+
+/** What declares the tests of rules within `onBothDatabases`. */
+interface Rules {
+  /** As `test`. */
+  rule: (name: string, body: TestFn) => unknown;
+  /** As `describe`. */
+  rules: (name: string, body: () => void) => unknown;
+}
+
+const LEFT_OUT: Rules = { rule: () => {}, rules: () => {} };
+
+/**
+ * Declares the same tests once for each database. A test stays on both at landing if what it tests depends on the database: SQL with locks,
+ * conflicts, branches or an order of text; changes at the same time; stores, plans, pages and filters of lists; nodes and leases; the links of the
+ * audit log; attacks. A test of a rule that TypeScript decides, such as permissions, validation and the life of a row, is declared with `rule`, and
+ * a group of them with `rules`: at landing it runs on SQLite alone, and in `npm run test:walks` on both.
+ */
+export function onBothDatabases(name: string, tests: (database: DatabaseKind, rules: Rules) => void): void {
   for (const database of DATABASES) {
-    describe(`${name}, ${database}`, () => tests(database));
+    const rules = databasesOfRules.includes(database) ? { rule: test, rules: describe } : LEFT_OUT;
+    describe(`${name}, ${database}`, () => tests(database, rules));
   }
 }
 
-/**
- * For tests that take long, and for rules that do not differ by database: both databases in a suite of its own, and SQLite alone elsewhere. Tests of
- * stores, plans, lists, concurrency, nodes and attacks run on both everywhere.
- */
-export function onBothInSuite(name: string, tests: (database: DatabaseKind) => void): void {
-  const isWhole = process.env['COFFER_TEST_BOTH'] === '1';
-  for (const database of isWhole ? DATABASES : DATABASES.slice(0, 1)) {
+/** For files that have only tests of rules, or walk over every endpoint or page: at landing on SQLite alone, in a suite of its own on both. */
+export function onSqliteAtLanding(name: string, tests: (database: DatabaseKind) => void): void {
+  for (const database of databasesOfRules) {
     describe(`${name}, ${database}`, () => tests(database));
   }
 }

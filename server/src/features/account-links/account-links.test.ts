@@ -15,7 +15,7 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { MINUTE_MS } from '../../kernel/base/clock.ts';
 
 /** Somebody with a password links their account with an identity at a provider. */
@@ -23,7 +23,7 @@ import { MINUTE_MS } from '../../kernel/base/clock.ts';
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothInSuite('linking an account with a provider', (database) => {
+onSqliteAtLanding('linking an account with a provider', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
   let tenant: Tenant;

@@ -16,7 +16,7 @@ import {
   type Tenant,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, type Device, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { mailTo } from '../../../../test/support/signups.ts';
 import { until } from '../../../../test/support/until.ts';
@@ -27,7 +27,7 @@ import { updateUser } from '../users/index.ts';
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothInSuite('an account and its provider', (database) => {
+onSqliteAtLanding('an account and its provider', (database) => {
   let mail: MailServer;
   let service: Service;
   let browser: SignOnBrowser;

@@ -11,7 +11,7 @@ import type { AnomalyType } from './schemas.ts';
 
 const ANOMALIES = '/anomalies';
 
-onBothDatabases('anomalies', (database) => {
+onBothDatabases('anomalies', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let token: string;
@@ -44,7 +44,7 @@ onBothDatabases('anomalies', (database) => {
     service.call('POST', `${ANOMALIES}/${id}/${verb}`, { token: by, body });
   const idsOf = async (query = '', by = token) => (await anomaliesOf(service, by, query)).map(({ id }) => id);
 
-  test('is shown with its baseline, what was observed, and what to do', async () => {
+  rule('is shown with its baseline, what was observed, and what to do', async () => {
     const found = await aboutSecret({
       baseline: { rotation_days_allowed: 90 },
       observed: { days_since_rotation: 400 },
@@ -100,7 +100,7 @@ onBothDatabases('anomalies', (database) => {
       assert.ok((await idsOf('status=all')).includes(creep));
     });
 
-    test('refuses what it does not know', async () => {
+    rule('refuses what it does not know', async () => {
       for (const query of [
         'type=other',
         'severity=huge',
@@ -115,7 +115,7 @@ onBothDatabases('anomalies', (database) => {
   });
 
   describe('states', () => {
-    test('an open one is acknowledged once, with a note', async () => {
+    rule('an open one is acknowledged once, with a note', async () => {
       const id = await raised(await aboutSecret());
       const done = await ok(act(id, 'acknowledge', { note: 'we look into it' }));
       assert.deepEqual([done.status, done.note, done.acted_by], ['acknowledged', 'we look into it', tenant.owner.id]);
@@ -125,7 +125,7 @@ onBothDatabases('anomalies', (database) => {
       assert.deepEqual([entry.resource, entry.details.type], [`anomaly/${id}`, 'stale_rotation']);
     });
 
-    test('it is dismissed with a reason, and then cannot be acted on', async () => {
+    rule('it is dismissed with a reason, and then cannot be acted on', async () => {
       const id = await raised(await aboutSecret());
       await refused(act(id, 'dismiss'), 422, 'VALIDATION_FAILED');
       await refused(act(id, 'dismiss', { reason: '' }), 422, 'VALIDATION_FAILED');
@@ -181,7 +181,7 @@ onBothDatabases('anomalies', (database) => {
       assert.ok(shown.last_seen_at >= shown.detected_at);
     });
 
-    test('of another type or resource is another anomaly', async () => {
+    rule('of another type or resource is another anomaly', async () => {
       const found = await aboutSecret();
       const id = await raised(found);
       assert.notEqual(await raised(found, 'risk_score_spike'), id);
@@ -195,7 +195,7 @@ onBothDatabases('anomalies', (database) => {
       assert.equal((await readOne(all[0] ?? '')).occurrences, 1);
     });
 
-    test('is not raised while it is acknowledged, unless it is more severe', async () => {
+    rule('is not raised while it is acknowledged, unless it is more severe', async () => {
       const found = await aboutSecret();
       const id = await raised({ ...found, ratio: 2 }, 'stale_rotation', 1);
       await ok(act(id, 'acknowledge'));
@@ -205,7 +205,7 @@ onBothDatabases('anomalies', (database) => {
       assert.deepEqual([(await readOne(worse)).status, (await readOne(id)).occurrences], ['open', 2]);
     });
 
-    test('is not raised after it was dismissed, unless it differs enough', async () => {
+    rule('is not raised after it was dismissed, unless it differs enough', async () => {
       const found = await aboutSecret({ features: [1] });
       const id = await raised(found);
       await ok(act(id, 'dismiss', { reason: 'expected' }));
@@ -217,7 +217,7 @@ onBothDatabases('anomalies', (database) => {
       assert.equal((await readOne(worse)).status, 'open');
     });
 
-    test('a tenant with too many open ones gets no further ones', async () => {
+    rule('a tenant with too many open ones gets no further ones', async () => {
       const found = await aboutSecret();
       assert.equal(OPEN_MAX, 10_000);
       const result = await raiseIn(service, tenant.id, 'stale_rotation', found, { room: 0 });

@@ -18,7 +18,7 @@ import { webhookCalls } from '../../../../test/support/webhooks.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import { countActedOn } from './store.ts';
 
-onBothDatabases('what anomalies bring about', (database) => {
+onBothDatabases('what anomalies bring about', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database, {
@@ -32,7 +32,7 @@ onBothDatabases('what anomalies bring about', (database) => {
   });
   after(() => service.close());
 
-  test('metrics are there before anything happened', async () => {
+  rule('metrics are there before anything happened', async () => {
     const { text } = await service.call('GET', '/metrics');
     assert.match(text, /^cv_anomalies_detected_total\{type="stale_rotation",severity="critical"\} 0$/m);
     assert.match(text, /^cv_anomaly_scheduler_duration_seconds_count 0$/m);
@@ -75,7 +75,7 @@ onBothDatabases('what anomalies bring about', (database) => {
     for (const one of [hook, high]) await calls.remove(one);
   });
 
-  test('shadow acts on v1, and what v2 would have raised is compared', async () => {
+  rule('shadow acts on v1, and what v2 would have raised is compared', async () => {
     const tenant = await addTenant(service);
     const { token } = tenant.owner;
     const vault = await addVault(service, {}, token);
@@ -108,7 +108,7 @@ onBothDatabases('what anomalies bring about', (database) => {
     assert.equal((await ok(service.call('GET', '/anomalies/models', { token: stranger.owner.token }))).compared, 0);
   });
 
-  test('metrics count what is open, what was found and what was a false alarm', async () => {
+  rule('metrics count what is open, what was found and what was a false alarm', async () => {
     const { tenant } = await stale(1);
     const { token } = tenant.owner;
     await scanned(service, token);

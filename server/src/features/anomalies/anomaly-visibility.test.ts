@@ -11,7 +11,7 @@ import type { AnomalyType } from './schemas.ts';
 const ANOMALIES = '/anomalies';
 const NEVER_WAS = 'anom_00000000000000000000000000';
 
-onBothDatabases('visibility of anomalies', (database) => {
+onBothDatabases('visibility of anomalies', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let other: Tenant;
@@ -47,7 +47,7 @@ onBothDatabases('visibility of anomalies', (database) => {
   const idsOf = async (query = '', by = token) => (await anomaliesOf(service, by, query)).map(({ id }) => id);
 
   describe('who may see it', () => {
-    test('nobody in another tenant', async () => {
+    rule('nobody in another tenant', async () => {
       const id = await raised(await aboutSecret());
       const stranger = { token: other.owner.token };
       assert.deepEqual(await idsOf('status=all', stranger.token), []);
@@ -57,7 +57,7 @@ onBothDatabases('visibility of anomalies', (database) => {
       assert.equal((await readOne(id)).status, 'open');
     });
 
-    test('the filter by tenant is for the operator', async () => {
+    rule('the filter by tenant is for the operator', async () => {
       const id = await raised(await aboutSecret());
       assert.ok((await idsOf(`tenant=${tenant.id}`)).includes(id), 'one’s own tenant may be named');
       const foreign = `${ANOMALIES}?tenant=${tenant.id}`;
@@ -101,7 +101,7 @@ onBothDatabases('visibility of anomalies', (database) => {
       await refused(service.call('POST', `${ANOMALIES}/scan`, { token: member.token }), 403, 'INSUFFICIENT_PRIVILEGE');
     });
 
-    test('a deny under any name of it wins, also one that depends on tags', async () => {
+    rule('a deny under any name of it wins, also one that depends on tags', async () => {
       const tagged = await addVault(service, {}, token);
       const found = await aboutSecret({}, tagged);
       const id = await raised(found);
@@ -126,7 +126,7 @@ onBothDatabases('visibility of anomalies', (database) => {
       }
     });
 
-    test('an auditor reads and does not act', async () => {
+    rule('an auditor reads and does not act', async () => {
       const id = await raised(await aboutSecret());
       const auditor = await addColleague(service, tenant.id, 'auditor');
       assert.ok((await idsOf('', auditor.token)).includes(id));

@@ -14,11 +14,11 @@ import {
   tlsCall,
 } from '../../../../test/support/machines.ts';
 import { addPerson, addTenant, done, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
 
-onBothInSuite('app connections', (database) => {
+onSqliteAtLanding('app connections', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {

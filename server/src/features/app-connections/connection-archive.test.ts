@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { path7za } from '7zip-bin';
 import { addConnection, type Machine, tlsCall } from '../../../../test/support/machines.ts';
 import { addPerson, addTenant, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, auditOf } from '../../../../test/support/vaults.ts';
 
 const GENERATED = /^[a-z2-9]{5}(-[a-z2-9]{5}){4}$/;
@@ -20,7 +20,7 @@ interface Exported {
   password: string | null;
 }
 
-onBothInSuite('the archive of a connection', (database) => {
+onSqliteAtLanding('the archive of a connection', (database) => {
   let service: Service;
   let vault: string;
   let folder: string;

@@ -10,13 +10,13 @@ import {
   tlsCall,
 } from '../../../../test/support/machines.ts';
 import { ok } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 
 configure({ useWebWorkers: false });
 const OVERLAP_SECONDS = 3600;
 
-onBothInSuite('a credential whose end is set renews nothing', (database) => {
+onSqliteAtLanding('a credential whose end is set renews nothing', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newIssuerKey, publicPem } from '../../../../test/support/external-issuer.ts';
 import { addConnection, callAs, type Machine } from '../../../../test/support/machines.ts';
 import { addPerson, done, ok, uniqueName } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import {
   addPolicy,
   addSecret,
@@ -48,7 +48,7 @@ const WAYS: [method: string, path: (machine: Machine) => string, body: (machine:
 
 const CONNECTIONS = { action: ['app_connections:*', 'federations:*', 'workload_methods:*'], resource: ['**'] };
 
-onBothInSuite('who gets the credentials of a connection', (database) => {
+onSqliteAtLanding('who gets the credentials of a connection', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import Type from 'typebox';
 import { addColleague, addTenant, type Tenant, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { NO_PROOFS } from '../../kernel/auth/authentication.ts';
 import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { CofferError, notFound } from '../../kernel/base/errors.ts';
@@ -72,7 +72,7 @@ const decide = endpoint({
   errors: [],
 });
 
-onBothInSuite('what other features connect to approvals', (database) => {
+onSqliteAtLanding('what other features connect to approvals', (database) => {
   let service: Service;
   let tenant: Tenant;
   let told: string[];

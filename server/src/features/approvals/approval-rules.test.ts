@@ -13,7 +13,7 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
 import { SECOND_MS } from '../../kernel/base/clock.ts';
 
@@ -25,7 +25,7 @@ const allow = (action: string) => ({
 });
 
 /** Which changes take two people: those that give or take rights, and those by which one person could become the second. */
-onBothInSuite('what needs approval', (database) => {
+onSqliteAtLanding('what needs approval', (database) => {
   let service: Service;
   let tenant: Tenant;
   let admin: Colleague;

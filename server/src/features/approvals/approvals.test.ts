@@ -46,7 +46,7 @@ interface Office {
   member: Colleague;
 }
 
-onBothDatabases('approvals', (database) => {
+onBothDatabases('approvals', (database, { rule }) => {
   let service: Service;
   before(async () => {
     // Connections enough for what happens at once here to happen at once there.
@@ -93,7 +93,7 @@ onBothDatabases('approvals', (database) => {
     service.call('PATCH', `/v1/users/${id}`, { token, body });
 
   describe('with a second admin', () => {
-    test('what is asked waits, says what it is, and has not happened', async () => {
+    rule('what is asked waits, says what it is, and has not happened', async () => {
       const there = await office();
       const name = await newPolicy(there);
       const answer = await ok(attach(name, there.member.email, there.owner.token), 202);
@@ -198,7 +198,7 @@ onBothDatabases('approvals', (database) => {
       }
     });
 
-    test('rejected, it does not happen, and says why', async () => {
+    rule('rejected, it does not happen, and says why', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       const approval = await ok(reject(id, there.admin, { reason: 'not now' }));
@@ -209,7 +209,7 @@ onBothDatabases('approvals', (database) => {
       assert.equal((await rowOf(id)).sealed_input, null);
     });
 
-    test('who asked may withdraw, and then ask again', async () => {
+    rule('who asked may withdraw, and then ask again', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       assert.equal((await ok(reject(id, there.owner))).status, 'rejected');
@@ -217,7 +217,7 @@ onBothDatabases('approvals', (database) => {
       assert.notEqual(approval_id, id);
     });
 
-    test('nobody who is merely an admin of the past decides', async () => {
+    rule('nobody who is merely an admin of the past decides', async () => {
       const there = await office();
       const other = await addColleague(service, there.tenant.id, 'admin');
       const { id } = await asked(there);
@@ -263,7 +263,7 @@ onBothDatabases('approvals', (database) => {
       return made;
     };
 
-    test('after 72 hours it cannot be decided any more, whether or not the job has run', async () => {
+    rule('after 72 hours it cannot be decided any more, whether or not the job has run', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       service.clock.advance(72 * HOUR_MS - MINUTE_MS);
@@ -308,7 +308,7 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual(await listed(tenant.owner), []);
     });
 
-    test('what somebody else asks for waits for the only admin, who is then the second person', async () => {
+    rule('what somebody else asks for waits for the only admin, who is then the second person', async () => {
       const tenant = await addTenant(service);
       const deputy = await addColleague(service, tenant.id, 'member');
       const member = await addColleague(service, tenant.id, 'member');
@@ -323,7 +323,7 @@ onBothDatabases('approvals', (database) => {
       assert.equal((await attachments(name, there)).length, 1);
     });
 
-    test('an admin who never had a password or a token is nobody yet', async () => {
+    rule('an admin who never had a password or a token is nobody yet', async () => {
       const tenant = await addTenant(service);
       const { token } = tenant.owner;
       const body = { email: `${uniqueName('later')}@example.com`, role: 'admin' };
@@ -335,7 +335,7 @@ onBothDatabases('approvals', (database) => {
       await ok(attach(await newPolicy(there), member.id, token), 202);
     });
 
-    test('tokens that are revoked still make a second person: else one could be made to vanish', async () => {
+    rule('tokens that are revoked still make a second person: else one could be made to vanish', async () => {
       const there = await office();
       const { tokens } = await ok(
         service.call('GET', `/auth/tokens?user_id=${there.admin.id}`, { token: there.owner.token }),
@@ -346,7 +346,7 @@ onBothDatabases('approvals', (database) => {
       await ok(attach(await newPolicy(there), there.member.id, there.owner.token), 202);
     });
 
-    test('who is left alone while it waits approves it in a second, separate call', async () => {
+    rule('who is left alone while it waits approves it in a second, separate call', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       await ok(patchUser(there.admin.id, await openSession(service, there.owner.id), { status: 'disabled' }));
@@ -368,7 +368,7 @@ onBothDatabases('approvals', (database) => {
       return made;
     };
 
-    test('two people approve, one after the other, and the second completes it', async () => {
+    rule('two people approve, one after the other, and the second completes it', async () => {
       const there = await office();
       const other = await addColleague(service, there.tenant.id, 'admin');
       const { id, name } = await askedTwice(there);
@@ -390,7 +390,7 @@ onBothDatabases('approvals', (database) => {
       assert.equal((await attachments(name, there)).length, 1);
     });
 
-    test('one who approved may still reject, and both are told', async () => {
+    rule('one who approved may still reject, and both are told', async () => {
       const there = await office();
       await addColleague(service, there.tenant.id, 'admin');
       const { id } = await askedTwice(there);
@@ -400,7 +400,7 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual([status, ...decisions], ['rejected', 'approved', 'rejected']);
     });
 
-    test('of two admins the other decides both; the only one decides both, self-approved', async () => {
+    rule('of two admins the other decides both; the only one decides both, self-approved', async () => {
       const there = await office();
       const two = await askedTwice(there);
       const byOther = await ok(approve(service, two.id, there.admin.token));
@@ -431,7 +431,7 @@ onBothDatabases('approvals', (database) => {
       return { name, failed };
     };
 
-    test('because who asked has lost the right', async () => {
+    rule('because who asked has lost the right', async () => {
       const there = await office();
       const asking = await addColleague(service, there.tenant.id, 'admin');
       const made = await asked(there, asking);
@@ -441,7 +441,7 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual(await attachments(made.name, there), []);
     });
 
-    test('because who asked is disabled, or gone', async () => {
+    rule('because who asked is disabled, or gone', async () => {
       const there = await office();
       for (const leave of [
         (id: string) => patchUser(id, there.owner.token, { status: 'disabled' }),
@@ -457,14 +457,14 @@ onBothDatabases('approvals', (database) => {
       }
     });
 
-    test('because what it is about is gone', async () => {
+    rule('because what it is about is gone', async () => {
       const there = await office();
       const made = await asked(there);
       await ok(service.call('DELETE', `/v1/users/${there.member.id}`, { token: there.owner.token }), 200);
       await failsWith(there, made, 'NOT_FOUND', there.admin);
     });
 
-    test('because it was done already by another way', async () => {
+    rule('because it was done already by another way', async () => {
       const there = await office();
       const [first, name] = await asked(there).then((made) => [made, made.name] as const);
       const second = await ok(attach(name, there.member.id, there.admin.token), 202);
@@ -525,7 +525,7 @@ onBothDatabases('approvals', (database) => {
   });
 
   describe('asked again', () => {
-    test('by the same person it is the same approval; by another, or about another, it is not', async () => {
+    rule('by the same person it is the same approval; by another, or about another, it is not', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       const twin = await addToken(service, there.owner.token);
@@ -550,7 +550,7 @@ onBothDatabases('approvals', (database) => {
       assert.equal((await listed(there.owner)).length, 1);
     });
 
-    test('with an Idempotency-Key, the same 202 comes back, also after it was decided', async () => {
+    rule('with an Idempotency-Key, the same 202 comes back, also after it was decided', async () => {
       const there = await office();
       const name = await newPolicy(there);
       const { id: user } = there.member;
@@ -565,7 +565,7 @@ onBothDatabases('approvals', (database) => {
       assert.equal((await listed(there.owner)).length, 1);
     });
 
-    test('an Idempotency-Key on the decision replays it and carries nothing out again', async () => {
+    rule('an Idempotency-Key on the decision replays it and carries nothing out again', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       const { digest } = await ok(read(id, there.admin));
@@ -602,7 +602,7 @@ onBothDatabases('approvals', (database) => {
   });
 
   describe('who sees and decides', () => {
-    test('another tenant’s approvals do not exist, whatever one is there', async () => {
+    rule('another tenant’s approvals do not exist, whatever one is there', async () => {
       const [there, foreign] = [await office(), await office()];
       const { id, name } = await asked(there);
       const before = await ok(read(id, there.owner));
@@ -616,7 +616,7 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual(await attachments(name, there), []);
     });
 
-    test('without a credential nothing can be read, decided or stopped', async () => {
+    rule('without a credential nothing can be read, decided or stopped', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       const before = await rowOf(id);
@@ -632,7 +632,7 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual(await attachments(name, there), []);
     });
 
-    test('members see their own, auditors see all and decide nothing', async () => {
+    rule('members see their own, auditors see all and decide nothing', async () => {
       const there = await office();
       const { member, admin, owner } = there;
       const other = await addColleague(service, there.tenant.id, 'member');
@@ -672,7 +672,7 @@ onBothDatabases('approvals', (database) => {
       assert.equal((await ok(read(id, owner))).status, 'pending');
     });
 
-    test('AppConnections have their names beside their ids and numbers, for who may see them', async () => {
+    rule('AppConnections have their names beside their ids and numbers, for who may see them', async () => {
       const there = await office();
       const { owner, admin, member } = there;
       const send = (method: string, path: string, body: object, token = owner.token) =>
@@ -732,7 +732,7 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual(found, { [number]: name, [member.id]: member.email }, 'nothing of another tenant');
     });
 
-    test('a token with a ceiling decides nothing', async () => {
+    rule('a token with a ceiling decides nothing', async () => {
       const there = await office();
       const { id } = await asked(there);
       const ceilings = [
@@ -749,33 +749,36 @@ onBothDatabases('approvals', (database) => {
       await ok(read(id, { token }));
     });
 
-    test('what policies ask about the request is what it was: its address and second factor, not the approver’s', async () => {
-      const there = await office();
-      const asking = await addColleague(service, there.tenant.id, 'admin', { mfaAt: service.clock.now() });
-      const not = { effect: 'deny', action: ['policies:attach'], resource: ['*'] };
-      const statement = [
-        { ...not, condition: { ip_cidr: ['203.0.113.0/24'] } },
-        { ...not, condition: { mfa: [false] } },
-      ];
-      const limits = await newPolicy(there, { version: '2026-01-01', statement });
-      await approved(service, attach(limits, asking.id, there.owner.token), there.admin.token);
-      const name = await newPolicy(there);
-      const [here, elsewhere] = [{ 'x-forwarded-for': '198.51.100.7' }, { 'x-forwarded-for': '203.0.113.9' }];
-      const { approval_id } = await ok(attach(name, there.member.id, asking.token, here), 202);
-      service.clock.advance(HOUR_MS);
-      await refused(attach(name, there.admin.id, asking.token, here), 403, 'INSUFFICIENT_PRIVILEGE');
-      const { digest } = await ok(read(approval_id, there.admin));
-      const options = { token: there.admin.token, headers: elsewhere, body: { digest } };
-      const approval = await ok(service.call('POST', `/approvals/${approval_id}/approve`, options));
-      assert.equal(approval.status, 'completed', JSON.stringify(approval.failure));
-      const byApproval = (entry: Answer['body']) => entry.details.approval_id === approval_id && entry.status === 200;
-      assert.equal((await audited('policies:attach', there)).find(byApproval).ip, '198.51.100.7');
-      const [decision] = await audited('approvals:approve', there);
-      assert.equal(decision.ip, '203.0.113.9');
-    });
+    rule(
+      'what policies ask about the request is what it was: its address and second factor, not the approver’s',
+      async () => {
+        const there = await office();
+        const asking = await addColleague(service, there.tenant.id, 'admin', { mfaAt: service.clock.now() });
+        const not = { effect: 'deny', action: ['policies:attach'], resource: ['*'] };
+        const statement = [
+          { ...not, condition: { ip_cidr: ['203.0.113.0/24'] } },
+          { ...not, condition: { mfa: [false] } },
+        ];
+        const limits = await newPolicy(there, { version: '2026-01-01', statement });
+        await approved(service, attach(limits, asking.id, there.owner.token), there.admin.token);
+        const name = await newPolicy(there);
+        const [here, elsewhere] = [{ 'x-forwarded-for': '198.51.100.7' }, { 'x-forwarded-for': '203.0.113.9' }];
+        const { approval_id } = await ok(attach(name, there.member.id, asking.token, here), 202);
+        service.clock.advance(HOUR_MS);
+        await refused(attach(name, there.admin.id, asking.token, here), 403, 'INSUFFICIENT_PRIVILEGE');
+        const { digest } = await ok(read(approval_id, there.admin));
+        const options = { token: there.admin.token, headers: elsewhere, body: { digest } };
+        const approval = await ok(service.call('POST', `/approvals/${approval_id}/approve`, options));
+        assert.equal(approval.status, 'completed', JSON.stringify(approval.failure));
+        const byApproval = (entry: Answer['body']) => entry.details.approval_id === approval_id && entry.status === 200;
+        assert.equal((await audited('policies:attach', there)).find(byApproval).ip, '198.51.100.7');
+        const [decision] = await audited('approvals:approve', there);
+        assert.equal(decision.ip, '203.0.113.9');
+      },
+    );
   });
 
-  test('what was asked, a password in it, is readable nowhere, and is what is carried out', async () => {
+  rule('what was asked, a password in it, is readable nowhere, and is what is carried out', async () => {
     const there = await office();
     const password = `never seen ${uniqueName('secret')}`;
     const email = `${uniqueName('new')}@example.com`;
@@ -817,7 +820,7 @@ onBothDatabases('approvals', (database) => {
     assert.equal((await rowOf(approval_id)).sealed_input, null);
   });
 
-  test('an edited row is not carried out: what counts is what was sealed', async () => {
+  rule('an edited row is not carried out: what counts is what was sealed', async () => {
     const there = await office();
     const { id, name } = await asked(there);
     const edit = (change: { requester_id?: string; operation?: string }) =>
@@ -832,7 +835,7 @@ onBothDatabases('approvals', (database) => {
     assert.deepEqual(await attachments(name, there), []);
   });
 
-  test('ids and reasons that are none are refused', async () => {
+  rule('ids and reasons that are none are refused', async () => {
     const there = await office();
     const { id } = await asked(there);
     const { token } = there.admin;
@@ -881,7 +884,7 @@ onBothDatabases('approvals', (database) => {
     assert.deepEqual(await of('failed'), []);
   });
 
-  test('who asks for their own requests gets these, and no others that they may see', async () => {
+  rule('who asks for their own requests gets these, and no others that they may see', async () => {
     const there = await office();
     const mine = await asked(there);
     const theirs = await asked(there, there.admin);

@@ -13,10 +13,10 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { queriesDuring } from '../../../../test/support/queries.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 
-onBothInSuite('whether it is somebody’s turn to approve', (database) => {
+onSqliteAtLanding('whether it is somebody’s turn to approve', (database) => {
   let service: Service;
   let tenant: Tenant;
   before(async () => {

@@ -14,7 +14,7 @@ import { type Answer, onBothDatabases, type Service, startService } from '../../
 
 /** What one person can change alone while their request waits must not be covered by the approval of another. */
 
-onBothDatabases('a request that waits while things change', (database) => {
+onBothDatabases('a request that waits while things change', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let admin: Colleague;
@@ -105,7 +105,7 @@ onBothDatabases('a request that waits while things change', (database) => {
       for (const [field, value] of Object.entries(expected)) assert.deepEqual(limits.after[field], value, field);
     });
 
-    test('a limit that is lifted meanwhile makes the approval void', async () => {
+    rule('a limit that is lifted meanwhile makes the approval void', async () => {
       const [dev, prod] = [await vault('development'), await vault('production')];
       for (const change of LIFTED) {
         const { client_id } = await connection([dev.id]);
@@ -117,7 +117,7 @@ onBothDatabases('a request that waits while things change', (database) => {
       }
     });
 
-    test('what limits nothing may change', async () => {
+    rule('what limits nothing may change', async () => {
       const [dev, prod] = [await vault('development'), await vault('production')];
       const { client_id } = await connection([dev.id]);
       const path = `/app-connections/${client_id}`;
@@ -137,7 +137,7 @@ onBothDatabases('a request that waits while things change', (database) => {
       return path;
     };
 
-    test('the approver sees its limits, and one that is lifted meanwhile makes the approval void', async () => {
+    rule('the approver sees its limits, and one that is lifted meanwhile makes the approval void', async () => {
       const dev = await vault('development');
       const { client_id: shownOne } = await connection([dev.id]);
       const [{ after: seen }] = await shown(await waits(attach(shownOne)));
@@ -155,18 +155,21 @@ onBothDatabases('a request that waits while things change', (database) => {
       assert.equal(await decided(id), 'completed');
     });
 
-    test('nobody lifts a limit alone afterwards, in whatever environment; disabling it is no matter of two', async () => {
-      const { client_id } = await connection([(await vault('development')).id]);
-      await ok(send('PATCH', `/app-connections/${client_id}`, { ip_allowlist: ['10.9.9.0/24'] }));
-      const path = await attached(client_id);
-      for (const change of LIFTED) await ok(send('PATCH', path, change), 202);
-      await ok(send('PATCH', path, { description: 'of the shop' }));
-      await ok(send('PATCH', path, { status: 'disabled' }));
-      await ok(send('PATCH', path, { status: 'active' }), 202);
-      assert.deepEqual((await ok(send('GET', path))).ip_allowlist, ['10.9.9.0/24']);
-    });
+    rule(
+      'nobody lifts a limit alone afterwards, in whatever environment; disabling it is no matter of two',
+      async () => {
+        const { client_id } = await connection([(await vault('development')).id]);
+        await ok(send('PATCH', `/app-connections/${client_id}`, { ip_allowlist: ['10.9.9.0/24'] }));
+        const path = await attached(client_id);
+        for (const change of LIFTED) await ok(send('PATCH', path, change), 202);
+        await ok(send('PATCH', path, { description: 'of the shop' }));
+        await ok(send('PATCH', path, { status: 'disabled' }));
+        await ok(send('PATCH', path, { status: 'active' }), 202);
+        assert.deepEqual((await ok(send('GET', path))).ip_allowlist, ['10.9.9.0/24']);
+      },
+    );
 
-    test('a limit is not lifted by an approval from before it had the policy', async () => {
+    rule('a limit is not lifted by an approval from before it had the policy', async () => {
       const { client_id } = await connection([(await vault('development')).id]);
       const path = await attached(client_id);
       const lifting = await waits(send('PATCH', path, { ip_allowlist: null }));
@@ -218,7 +221,7 @@ onBothDatabases('a request that waits while things change', (database) => {
     }
   });
 
-  test('an exporter with other credentials is not the one whose change was approved', async () => {
+  rule('an exporter with other credentials is not the one whose change was approved', async () => {
     const name = uniqueName('exporter');
     const body = { name, type: 'splunk_hec', endpoint: 'https://siem.example/in', credentials: { token: 'first' } };
     const creating = await waits(send('POST', '/v1/audit/exporters', body));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { addConnection } from '../../../../test/support/machines.ts';
 import {
   addColleague,
@@ -30,7 +30,7 @@ function chainOf({ steps }: Path): string {
 }
 const stepOf = (path: Path, kind: string) => path.steps.find((step: { kind: string }) => step.kind === kind);
 
-onBothDatabases('attack paths', (database) => {
+onBothDatabases('attack paths', (database, { rule, rules }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -44,7 +44,7 @@ onBothDatabases('attack paths', (database) => {
   }
   const list = (token: string, query = '') => service.call('GET', `/attack-paths?${query}`, { token });
 
-  describe('of a tenant', () => {
+  rules('of a tenant', () => {
     let tenant: Tenant;
     let token: string;
     let vault: string;
@@ -198,7 +198,7 @@ onBothDatabases('attack paths', (database) => {
     });
   });
 
-  test('do not begin with a token that does not reach the secret', async () => {
+  rule('do not begin with a token that does not reach the secret', async () => {
     const { tenant, token, vault } = await newTenant();
     const other = await addVault(service, {}, token);
     await addSecret(service, vault, 'here', {}, token);

@@ -6,7 +6,7 @@ import { nitroDocument, sevSnpReport } from '../../../../test/support/attestatio
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused } from '../../../../test/support/people.ts';
 import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addVault, auditOf, runPurges, startNodeBeside } from '../../../../test/support/vaults.ts';
 import { nitroVectors, sevSnpVectors, sgxVectors } from '../../../../test/support/vectors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
@@ -16,7 +16,7 @@ const SGX = 'sgx-dcap-quote-v3';
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const codesOf = (warnings: string[]) => warnings.map((warning) => warning.split(':')[0]);
 
-onBothInSuite('attestation', (database) => {
+onSqliteAtLanding('attestation', (database) => {
   let service: Service;
   let databaseUrl: string | undefined;
   before(async () => {

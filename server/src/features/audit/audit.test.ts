@@ -21,7 +21,7 @@ import type { Tx } from '../../kernel/storage/database.ts';
 
 type Entry = Answer['body'];
 
-onBothDatabases('the audit log', (database) => {
+onBothDatabases('the audit log', (database, { rule }) => {
   let service: Service;
   let auditor: Person;
 
@@ -41,7 +41,7 @@ onBothDatabases('the audit log', (database) => {
   };
 
   describe('records', () => {
-    test('a change: who, with which key, what, from where and the outcome', async () => {
+    rule('a change: who, with which key, what, from where and the outcome', async () => {
       const headers = { 'user-agent': 'the test', 'x-forwarded-for': '203.0.113.9' };
       const body = { email: 'recorded@example.com' };
       const answer = await service.call('POST', '/v1/users', { body, headers });
@@ -66,7 +66,7 @@ onBothDatabases('the audit log', (database) => {
       assert.match(String(rows?.[0]?.digest), /^[\w-]{43}$/);
     });
 
-    test('the entries of one request are found by its id, and by nobody else', async () => {
+    rule('the entries of one request are found by its id, and by nobody else', async () => {
       const answer = await service.call('GET', '/v1/groups');
       const id = answer.headers.get('x-request-id');
       await service.call('GET', '/v1/groups');
@@ -81,19 +81,19 @@ onBothDatabases('the audit log', (database) => {
       await invalid(service.call('GET', '/v1/audit?request_id=req_1'), '/query/request_id');
     });
 
-    test('reads too, and who read the log', async () => {
+    rule('reads too, and who read the log', async () => {
       assert.equal((await entryOf(await service.call('GET', '/v1/groups'))).action, 'groups:list');
       assert.equal((await entryOf(await service.call('GET', '/v1/audit?limit=1'))).action, 'audit:read');
     });
 
-    test('a refusal for lack of permission', async () => {
+    rule('a refusal for lack of permission', async () => {
       const member = await addPerson(service);
       const entry = await entryOf(await service.call('GET', '/v1/users', { token: member.token }));
       assert.deepEqual([entry.decision, entry.status, entry.actor.id], ['deny', 403, member.id]);
       assert.match(entry.reason, /^users:list: /);
     });
 
-    test('a refused token, under its owner where that is certain', async () => {
+    rule('a refused token, under its owner where that is certain', async () => {
       const member = await addPerson(service);
       const { id, token } = await addToken(service, member.token);
       await ok(service.call('DELETE', `/auth/tokens/${id}`, { token: member.token }), 200);
@@ -104,7 +104,7 @@ onBothDatabases('the audit log', (database) => {
       assert.deepEqual([unknown.actor.kind, unknown.actor.id], ['anonymous', '']);
     });
 
-    test('an expired token, under its owner, also if the service never saw it work', async () => {
+    rule('an expired token, under its owner, also if the service never saw it work', async () => {
       const member = await addPerson(service);
       const { id, token } = await addToken(service, member.token, { ttl_days: 1 });
       service.clock.advance(DAY_MS + MINUTE_MS);
@@ -112,7 +112,7 @@ onBothDatabases('the audit log', (database) => {
       assert.deepEqual([entry.status, entry.reason, entry.actor.key], [401, 'the token has expired', id]);
     });
 
-    test('logins, refused ones with the true reason that the caller is not told', async () => {
+    rule('logins, refused ones with the true reason that the caller is not told', async () => {
       const person = await addPerson(service);
       const good = await entryOf(await tryLogIn(service, person));
       assert.deepEqual([good.action, good.decision, good.actor.id], ['auth:login', 'allow', person.id]);
@@ -121,14 +121,14 @@ onBothDatabases('the audit log', (database) => {
       assert.equal(bad.reason, 'wrong e-mail address or password');
     });
 
-    test('what was asked for wrongly, and what was not there', async () => {
+    rule('what was asked for wrongly, and what was not there', async () => {
       const missing = await entryOf(await service.call('GET', '/v1/users/user_none'));
       assert.deepEqual([missing.decision, missing.status, missing.resource], ['error', 404, 'user/user_none']);
       const invalidEntry = await entryOf(await service.call('POST', '/v1/users', { body: { email: 1 } }));
       assert.deepEqual([invalidEntry.decision, invalidEntry.status], ['error', 422]);
     });
 
-    test('nothing of another tenant', async () => {
+    rule('nothing of another tenant', async () => {
       const tenant = await addTenant(service);
       await ok(service.call('GET', '/v1/users', { token: tenant.owner.token }));
       const theirs = await allPages(service, '/v1/audit', 'entries', { token: tenant.owner.token });
@@ -259,7 +259,7 @@ onBothDatabases('the audit log', (database) => {
     );
   });
 
-  test('no credential, password or code is ever in an entry', async () => {
+  rule('no credential, password or code is ever in an entry', async () => {
     const person = await addPerson(service);
     const secrets = [person.password, person.token, service.adminToken];
     const token = await logIn(service, person);

@@ -6,8 +6,8 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { addSecret, addVault, auditOf, readValue, secretUrl } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('not to list the reads of a vault', (database) => {
-  test('takes a second admin where there is one; to list them again takes nobody', async () => {
+onBothDatabases('not to list the reads of a vault', (database, { rule }) => {
+  rule('takes a second admin where there is one; to list them again takes nobody', async () => {
     const service = await startService(database);
     const second = await addPerson(service, { role: 'admin' });
     const vault = await addVault(service);
@@ -65,7 +65,7 @@ onBothDatabases('not to list the reads of a vault', (database) => {
   });
 });
 
-onBothDatabases('what a vault records', (database) => {
+onBothDatabases('what a vault records', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -78,7 +78,7 @@ onBothDatabases('what a vault records', (database) => {
   const recorded = async (vault: string) =>
     (await auditOf(service, `vault=${vault}`)).map((entry) => `${entry.action} ${entry.decision}`).toReversed();
 
-  test('each step in the life of a vault, by whom and on what', async () => {
+  rule('each step in the life of a vault, by whom and on what', async () => {
     const vault = await addVault(service);
     const { id } = await ok(send('GET', `/v1/vaults/${vault}`));
     await ok(send('PATCH', `/v1/vaults/${vault}`, { description: 'x' }));
@@ -100,7 +100,7 @@ onBothDatabases('what a vault records', (database) => {
     );
   });
 
-  test('that reads are no longer recorded is recorded, and that they are again', async () => {
+  rule('that reads are no longer recorded is recorded, and that they are again', async () => {
     for (const more of [{}, { is_zero_knowledge: true }]) {
       const vault = await addVault(service, more);
       for (const log_reads of [false, true, true]) {
@@ -115,7 +115,7 @@ onBothDatabases('what a vault records', (database) => {
     }
   });
 
-  test('the version that is asked for is recorded with the secret', async () => {
+  rule('the version that is asked for is recorded with the secret', async () => {
     const vault = await addVault(service);
     const { id } = await addSecret(service, vault, 'a');
     await ok(send('PUT', secretUrl(vault, 'a'), { value: 'newer' }));
@@ -131,7 +131,7 @@ onBothDatabases('what a vault records', (database) => {
     );
   });
 
-  test('reads of secrets are recorded, each with its version', async () => {
+  rule('reads of secrets are recorded, each with its version', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'a');
     await addSecret(service, vault, 'b');
@@ -151,7 +151,7 @@ onBothDatabases('what a vault records', (database) => {
     );
   });
 
-  test('with log_reads false, allowed reads leave no entry; refusals and changes do', async () => {
+  rule('with log_reads false, allowed reads leave no entry; refusals and changes do', async () => {
     const vault = await addVault(service, { audit: { log_reads: false } });
     await addSecret(service, vault, 'a');
     await readValue(service, vault, 'a');

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { CompiledQuery } from 'kysely';
 import { addTenant, holdClock, ok, refused, type Tenant } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import {
   newStripeId,
   STRIPE_ENV,
@@ -21,7 +21,7 @@ import {
 import { auditOf, runJobs } from '../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('billing', (database) => {
+onSqliteAtLanding('billing', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: STRIPE_ENV });

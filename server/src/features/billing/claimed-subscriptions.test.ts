@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type MailServer, startMailServer } from '../../../../test/support/mail-server.ts';
 import { addTenant, ok } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { newApplicant, post, SIGNUP_ENV, tokenIn } from '../../../../test/support/signups.ts';
 import {
   newStripeId,
@@ -15,7 +15,7 @@ import {
 import { auditOf } from '../../../../test/support/vaults.ts';
 import { SECOND_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('a subscription that is bought before the sign-up is verified', (database) => {
+onSqliteAtLanding('a subscription that is bought before the sign-up is verified', (database) => {
   let server: MailServer;
   let service: Service;
   before(async () => {

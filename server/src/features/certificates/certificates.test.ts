@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { addTenant } from '../../../../test/support/people.ts';
 import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { asTheService } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { newKeys, type TestCertificate, testAuthority } from '../../../../test/support/test-authority.ts';
 import { runPurges } from '../../../../test/support/vaults.ts';
 import { type PeerCertificate, peerCertificate } from '../../kernel/auth/peer-certificate.ts';
@@ -39,7 +39,7 @@ function peerOf(pem: string): PeerCertificate {
   return peerCertificate(new X509Certificate(pem).raw, []);
 }
 
-onBothInSuite('certificates', (database) => {
+onSqliteAtLanding('certificates', (database) => {
   let service: Service;
   let certificates: Certificates;
   let tenantId: string;
@@ -502,7 +502,7 @@ onBothInSuite('certificates', (database) => {
   });
 });
 
-onBothInSuite('the authorities', (database) => {
+onSqliteAtLanding('the authorities', (database) => {
   test('survive a restart, are the same on two nodes that start and sign at once, and have no key in the clear', async () => {
     const databaseUrl = database === 'postgres' ? await newPostgresDatabase() : undefined;
     const first = await startService(database, { ...(databaseUrl !== undefined && { databaseUrl }), keepData: true });

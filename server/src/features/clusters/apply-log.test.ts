@@ -9,7 +9,7 @@ import { DAY_MS } from '../../kernel/base/clock.ts';
 const put = (service: Service, vault: string, path: string, value: string) =>
   ok(service.call('PUT', secretUrl(vault, path), { body: { value } }));
 
-onBothDatabases('the status of a cluster', (database) => {
+onBothDatabases('the status of a cluster', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -48,7 +48,7 @@ onBothDatabases('the status of a cluster', (database) => {
     assert.deepEqual((await ok(service.call('GET', `/clusters/${cluster.id}/audit`))).entries, []);
   });
 
-  test('malformed, too large or of the future, it is refused', async () => {
+  rule('malformed, too large or of the future, it is refused', async () => {
     const cluster = await addCluster(service);
     const result = { namespace: 'shop', secret_name: 'db', state: 'failed' };
     for (const wrong of [

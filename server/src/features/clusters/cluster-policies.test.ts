@@ -17,10 +17,10 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('policies of clusters', (database) => {
+onSqliteAtLanding('policies of clusters', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -9,10 +9,10 @@ import {
   type TestCluster,
 } from '../../../../test/support/fleet.ts';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('tokens of clusters', (database) => {
+onSqliteAtLanding('tokens of clusters', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

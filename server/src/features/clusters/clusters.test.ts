@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addCluster, type TestCluster } from '../../../../test/support/fleet.ts';
 import { addPerson, addTenant, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('clusters', (database) => {
+onSqliteAtLanding('clusters', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -11,14 +11,14 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const put = (service: Service, vault: string, path: string, value: string) =>
   ok(service.call('PUT', secretUrl(vault, path), { body: { value } }));
 
-onBothDatabases('the desired state of a cluster', (database) => {
+onBothDatabases('the desired state of a cluster', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
   });
   after(() => service.close());
 
-  test('has values in base64, with checksums that anybody can compute', async () => {
+  rule('has values in base64, with checksums that anybody can compute', async () => {
     const { cluster, vault } = await clusterWithSecret(service);
     await addSecret(service, vault, 'db/user', { value: 'ada' });
     const mappings = [
@@ -89,7 +89,7 @@ onBothDatabases('the desired state of a cluster', (database) => {
     assert.equal((await ok(sync(service, cluster))).withheld[0].reason, 'environment_missing');
   });
 
-  test('is in the audit log with each path, and without a value', async () => {
+  rule('is in the audit log with each path, and without a value', async () => {
     const { cluster, vault } = await clusterWithSecret(service);
     await addSecret(service, vault, 'db/user');
     await ok(addClusterPolicy(service, cluster, { vault, prefix: 'db' }), 201);

@@ -10,7 +10,7 @@ import {
 } from '../../../../test/support/fleet.ts';
 import { addPerson, ok, type Person, uniqueName } from '../../../../test/support/people.ts';
 import { queriesDuring } from '../../../../test/support/queries.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
@@ -23,7 +23,7 @@ interface Delivery {
   reading: string;
 }
 
-onBothInSuite('an unchanged desired state', (database) => {
+onSqliteAtLanding('an unchanged desired state', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

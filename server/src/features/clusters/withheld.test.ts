@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { addClusterPolicy, clusterWithSecret, fortressWriter, sync } from '../../../../test/support/fleet.ts';
 import { addPerson, ok } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, auditOf, secretUrl } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('what clusters do not get', (database) => {
+onSqliteAtLanding('what clusters do not get', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

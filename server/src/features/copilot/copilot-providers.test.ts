@@ -6,7 +6,13 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { promptsOf } from '../../../../evaluate/detection/prompts.ts';
 import { awsEvent, ModelProvider } from '../../../../test/support/model-provider.ts';
 import { ok, refused } from '../../../../test/support/people.ts';
-import { type Answer, DATABASES, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import {
+  type Answer,
+  DATABASES,
+  onSqliteAtLanding,
+  type Service,
+  startService,
+} from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { auditOf } from '../../../../test/support/vaults.ts';
 import { REPLY_LENGTH_MAX } from './schemas.ts';
@@ -46,7 +52,7 @@ const BEGINNINGS: Record<CopilotProvider, { type: string; bytes: string | Buffer
 };
 
 for (const kind of COPILOT_PROVIDERS) {
-  onBothInSuite(`the assistant by ${kind}`, (database) => {
+  onSqliteAtLanding(`the assistant by ${kind}`, (database) => {
     let service: Service;
     let model: ModelProvider;
     let keyFile: string | undefined;

@@ -12,7 +12,7 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { recompute } from '../../../../test/support/risk.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addPolicy, addSecret, addVault, auditOf, secretUrl } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
@@ -20,7 +20,7 @@ import { DAY_MS } from '../../kernel/base/clock.ts';
 const ask = (content: string) => ({ messages: [{ role: 'user', content }] });
 const NAMES = ['explain-risk', 'summarize-path', 'validation-tasks', 'chat', 'generate-code'] as const;
 
-onBothInSuite('the assistant', (database) => {
+onSqliteAtLanding('the assistant', (database) => {
   let service: Service;
   let model: ModelProvider;
   before(async () => {

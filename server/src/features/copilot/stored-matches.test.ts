@@ -9,7 +9,7 @@ import { addPolicy, addSecret, addVault, auditOf } from '../../../../test/suppor
 import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { HIDDEN_MATCHES_PER_HOUR_MAX } from './stored-matches.ts';
 
-onBothDatabases('stored values in a conversation', (database) => {
+onBothDatabases('stored values in a conversation', (database, { rule }) => {
   let service: Service;
   let model: ModelProvider;
   before(async () => {
@@ -57,7 +57,7 @@ onBothDatabases('stored values in a conversation', (database) => {
     assert.equal(await masked('Is it 739105 ?', owner), 1);
   });
 
-  test('nobody has many values confirmed that they may not read; whoever may read them is not limited', async () => {
+  rule('nobody has many values confirmed that they may not read; whoever may read them is not limited', async () => {
     const { owner, member, hidden } = await tenantWithMember();
     const values = Array.from({ length: HIDDEN_MATCHES_PER_HOUR_MAX + 2 }, () => uniqueName('a hidden lantern'));
     for (const [at, value] of values.entries()) await addSecret(service, hidden, `v${at}`, { value }, owner);
@@ -77,7 +77,7 @@ onBothDatabases('stored values in a conversation', (database) => {
     assert.equal(await masked(`It is "${values[0]}".`, member), 1);
   });
 
-  test('a conversation with more different words than can be compared is refused', async () => {
+  rule('a conversation with more different words than can be compared is refused', async () => {
     const { owner } = await tenantWithMember();
     const letters = () => Array.from({ length: 8000 }, () => String.fromCharCode(97 + randomInt(26))).join(' ');
     const body = () => ({ messages: [letters(), letters()].map((content) => ({ role: 'user', content })) });

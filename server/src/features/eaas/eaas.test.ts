@@ -13,11 +13,11 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addVault, auditOf } from '../../../../test/support/vaults.ts';
 import { USES_MAX } from './key-cache.ts';
 
-onBothInSuite('encryption as a service', (database) => {
+onSqliteAtLanding('encryption as a service', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

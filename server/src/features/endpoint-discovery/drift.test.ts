@@ -8,7 +8,7 @@ import { until } from '../../../../test/support/until.ts';
 import { addVault, runJobs, runPurges } from '../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('drift of hosts', (database) => {
+onBothDatabases('drift of hosts', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let vault: string;
@@ -72,7 +72,7 @@ onBothDatabases('drift of hosts', (database) => {
     assert.deepEqual(await told(), [], 'a member of a group of the vault is a member of the vault');
   });
 
-  test('is a key of somebody who was disabled or deleted', async () => {
+  rule('is a key of somebody who was disabled or deleted', async () => {
     const cluster = await fresh();
     const [ada, eve, mal] = [await person('ada'), await person('eve'), await person('mal')];
     await join(ada);
@@ -98,7 +98,7 @@ onBothDatabases('drift of hosts', (database) => {
     assert.deepEqual(await told(), [['former_employee_key', 'ada', 'mal@example.com']]);
   });
 
-  test('is an active member without a key on production hosts', async () => {
+  rule('is an active member without a key on production hosts', async () => {
     const staging = await fresh();
     const [ada, bob] = [await person('ada'), await person('bob')];
     await join(ada);
@@ -134,7 +134,7 @@ onBothDatabases('drift of hosts', (database) => {
     assert.equal((await ok(call('GET', '/endpoint-discovery/stats'))).drift, 2);
   });
 
-  test('is sent to webhooks once a day, if that is wanted, without text from hosts', async () => {
+  rule('is sent to webhooks once a day, if that is wanted, without text from hosts', async () => {
     const env = { CV_OUTBOUND_ALLOW: '127.0.0.1/32', CV_ENDPOINT_DRIFT_NOTIFY: 'true' };
     const quiet = service;
     const loud = await startService(database, { env });
@@ -172,7 +172,7 @@ onBothDatabases('drift of hosts', (database) => {
     }
   });
 
-  test('names somebody who was deleted for two years', async () => {
+  rule('names somebody who was deleted for two years', async () => {
     const cluster = await fresh();
     const [ada, mal, eve] = [await person('ada'), await person('mal'), await person('eve')];
     await join(ada);

@@ -17,7 +17,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
 const ACCOUNTS = '/endpoint-discovery/accounts';
 
-onBothDatabases('accounts of hosts', (database) => {
+onBothDatabases('accounts of hosts', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let cluster: TestCluster;
@@ -42,7 +42,7 @@ onBothDatabases('accounts of hosts', (database) => {
   describe('a report', () => {
     before(fresh);
 
-    test('is stored without accounts that nobody can log in to', async () => {
+    rule('is stored without accounts that nobody can log in to', async () => {
       const answer = await ok(
         report('web-1', [
           account('ada', { gid: 1000, home: '/srv/ada', flags: ['sudo'], ssh_keys: [sshKey('ada'), sshKey('work')] }),
@@ -123,7 +123,7 @@ onBothDatabases('accounts of hosts', (database) => {
       assert.equal((await listed('host=many-1&limit=100')).length, 50);
     });
 
-    test('is in the audit log with the host, and without keys', async () => {
+    rule('is in the audit log with the host, and without keys', async () => {
       await ok(report('log-1', [account('ada', { ssh_keys: [sshKey('comment-of-key')] })]));
       const [entry] = await auditOf(service, `action=endpoint_accounts:report`, tenant.owner.token);
       assert.deepEqual(
@@ -137,7 +137,7 @@ onBothDatabases('accounts of hosts', (database) => {
   describe('a hostile report', () => {
     before(fresh);
 
-    test('is refused where a text has control characters or is too long', async () => {
+    rule('is refused where a text has control characters or is too long', async () => {
       const wrong: [string, object][] = [
         ['/body/accounts/0/username', account('ada\nroot')],
         ['/body/accounts/0/username', account('')],
@@ -168,7 +168,7 @@ onBothDatabases('accounts of hosts', (database) => {
       assert.deepEqual(await listed(), []);
     });
 
-    test('is refused for each account that is wrong, wherever it is in a long list', async () => {
+    rule('is refused for each account that is wrong, wherever it is in a long list', async () => {
       const good = Array.from({ length: 3000 }, (_, no) => account(`user-${no}`, { ssh_keys: [sshKey(`key-${no}`)] }));
       const pointersOf = async (accounts: readonly object[]) => {
         const { status, body } = await report('long-1', accounts);
@@ -198,7 +198,7 @@ onBothDatabases('accounts of hosts', (database) => {
         await invalid(report('web-1', [], { host_id }), '/body/host_id');
     });
 
-    test('with path tricks and formulas is shown as it is', async () => {
+    rule('with path tricks and formulas is shown as it is', async () => {
       const names = ['../../etc/passwd', '=cmd|" /C calc"!A0', '<img src=x onerror=alert(1)>', '%2e%2e', '$(reboot)'];
       const accounts = names.map((name) =>
         account(name, { home: `/${name}`, ssh_keys: [sshKey('k', { comment: name })] }),
@@ -209,7 +209,7 @@ onBothDatabases('accounts of hosts', (database) => {
       assert.equal(found.length, 1);
     });
 
-    test('is refused beyond its bounds', async () => {
+    rule('is refused beyond its bounds', async () => {
       const many = (count: number, keys: number) =>
         Array.from({ length: count }, (_, i) =>
           account(`u${i}`, { ssh_keys: Array.from({ length: keys }, (__, k) => sshKey(`${i}-${k}`)) }),
@@ -237,7 +237,7 @@ onBothDatabases('accounts of hosts', (database) => {
   describe('hosts of others', () => {
     before(fresh);
 
-    test('cannot be reported: the same id in another cluster is another host', async () => {
+    rule('cannot be reported: the same id in another cluster is another host', async () => {
       const other = await addCluster(service, { kind: 'hosts' }, tenant.owner.token);
       await ok(report('same-1', [account('ada')]));
       service.clock.advance(MINUTE_MS);
@@ -257,7 +257,7 @@ onBothDatabases('accounts of hosts', (database) => {
       );
     });
 
-    test('are not seen by another tenant, nor by somebody without permission', async () => {
+    rule('are not seen by another tenant, nor by somebody without permission', async () => {
       await ok(report('mine-1', [account('ada')]));
       const [ada] = await listed('host=mine-1');
       const stranger = await addTenant(service);
@@ -293,7 +293,7 @@ onBothDatabases('accounts of hosts', (database) => {
       await ok(reportHost(service, own, 'host-0', []));
     });
 
-    test('are reported with the token of a cluster alone', async () => {
+    rule('are reported with the token of a cluster alone', async () => {
       const body = { host_id: hostId('x'), ...at(0), accounts: [] };
       const path = '/kube-guardian/endpoint-accounts';
       await refused(service.call('POST', path, { ...as(), body }), 403, 'INSUFFICIENT_PRIVILEGE');

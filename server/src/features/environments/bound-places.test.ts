@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addPerson, ok, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('where the secrets of a composed environment are', (database) => {
+onSqliteAtLanding('where the secrets of a composed environment are', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

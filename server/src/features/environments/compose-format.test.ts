@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, auditOf } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('composed environments', (database) => {
+onSqliteAtLanding('composed environments', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {

@@ -33,7 +33,7 @@ const ROUNDS = 25;
 /** Longer than any plan keeps what is deleted. */
 const RETENTION_MS = 366 * DAY_MS;
 
-onBothDatabases('environments', (database) => {
+onBothDatabases('environments', (database, { rule }) => {
   let service: Service;
   let vault: string;
   let auditor: Person;
@@ -151,7 +151,7 @@ onBothDatabases('environments', (database) => {
       assert.equal(await next(other), 2 ** 40 + 1);
     });
 
-    test('a change of the name leaves the rest; what is given is replaced', async () => {
+    rule('a change of the name leaves the rest; what is given is replaced', async () => {
       const root = await newEnv();
       const made = await newEnv({ parent_id: root.id, description: 'old' });
       service.clock.advance(SECOND_MS);
@@ -166,7 +166,7 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(await ok(get(`/environments/${made.id}`)), changed);
     });
 
-    test('a name is taken once in a tenant; another case is another name; another tenant has its own', async () => {
+    rule('a name is taken once in a tenant; another case is another name; another tenant has its own', async () => {
       const { name } = await newEnv();
       const other = await newEnv();
       await refused(make({ name }), 409, 'ALREADY_EXISTS');
@@ -182,7 +182,7 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)]);
     });
 
-    test('one that others inherit from is in use; without them it goes, and its bindings with it', async () => {
+    rule('one that others inherit from is in use; without them it goes, and its bindings with it', async () => {
       const [root, leaf] = (await chain(2)) as [Json, Json];
       const secret = await newSecret('stays');
       await ok(bind(root, secret.id, 'KEY'), 201);
@@ -206,7 +206,7 @@ onBothDatabases('environments', (database) => {
       );
     });
 
-    test('with an Idempotency-Key it is made once', async () => {
+    rule('with an Idempotency-Key it is made once', async () => {
       const body = { name: uniqueName('once') };
       const headers = { 'idempotency-key': uniqueName('key') };
       const first = await ok(service.call('POST', '/environments', { body, headers }), 201);
@@ -224,7 +224,7 @@ onBothDatabases('environments', (database) => {
   }
 
   describe('a line of inheritance', () => {
-    test('is no circle: not with itself, not in two steps, not in ten', async () => {
+    rule('is no circle: not with itself, not in two steps, not in ten', async () => {
       const line = await chain(LEVELS_MAX);
       for (const below of line) await refused(put(line[0], { parent_id: below.id }), 409, 'ENVIRONMENT_CYCLE');
       for (const env of line) await refused(put(env, { parent_id: env.id }), 409, 'ENVIRONMENT_CYCLE');
@@ -232,7 +232,7 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(await Promise.all(line.map(parentOf)), [null, ...line.slice(0, -1).map(({ id }) => id)]);
     });
 
-    test('a parent is named by number or name, in either field', async () => {
+    rule('a parent is named by number or name, in either field', async () => {
       const [a, b, env] = [await newEnv(), await newEnv(), await newEnv()];
       assert.equal((await newEnv({ parent: a.name })).parent_id, a.id);
       for (const [change, parent] of [
@@ -287,7 +287,7 @@ onBothDatabases('environments', (database) => {
       }
     });
 
-    test('is ten levels long at most, whichever way it would get longer', async () => {
+    rule('is ten levels long at most, whichever way it would get longer', async () => {
       const line = await chain(LEVELS_MAX);
       const [root, leaf] = [line[0], line.at(-1)];
       await invalid(make({ parent_id: leaf.id }), '/body/parent_id');
@@ -316,7 +316,7 @@ onBothDatabases('environments', (database) => {
       }
     });
 
-    test('begins at an environment that exists and that the caller may compose', async () => {
+    rule('begins at an environment that exists and that the caller may compose', async () => {
       const env = await newEnv();
       const { owner } = await addTenant(service);
       for (const parent_id of [env.id + 100_000, 999_999_999_999_999]) {
@@ -350,7 +350,7 @@ onBothDatabases('environments', (database) => {
   });
 
   describe('binding', () => {
-    test('takes either id of a secret, and so does unbinding', async () => {
+    rule('takes either id of a secret, and so does unbinding', async () => {
       const env = await newEnv();
       const [one, two] = [await newSecret('1'), await newSecret('2')];
       const made = await ok(bind(env, one.secret_id, 'ONE'), 201);
@@ -379,7 +379,7 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual((await ok(get(`/environments/${env.id}/secrets`))).secrets, []);
     });
 
-    test('a name and a secret are each taken once in an environment, and again in another', async () => {
+    rule('a name and a secret are each taken once in an environment, and again in another', async () => {
       const [env, other] = [await newEnv(), await newEnv()];
       const [one, two] = [await newSecret('1'), await newSecret('2')];
       await ok(bind(env, one.id, 'KEY'), 201);
@@ -400,7 +400,7 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(bound.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)]);
     });
 
-    test('a name of a program’s variable, and nothing else', async () => {
+    rule('a name of a program’s variable, and nothing else', async () => {
       const env = await newEnv();
       const { id } = await newSecret('x');
       for (const key of ['', '1A', '-a', '.a', 'a b', 'a/b', 'é', 'A\n', 'x'.repeat(129), 5, null, '__proto__']) {
@@ -415,7 +415,7 @@ onBothDatabases('environments', (database) => {
       }
     });
 
-    test('what is malformed or unknown is refused with a pointer', async () => {
+    rule('what is malformed or unknown is refused with a pointer', async () => {
       const env = await newEnv();
       for (const secret_id of [0, -1, 1.5, '12', 'sec_no', 1e15, null, true, {}, [1]]) {
         await invalid(bind(env, secret_id, 'KEY'), '/body/secret_id');
@@ -448,7 +448,7 @@ onBothDatabases('environments', (database) => {
       await invalid(get('/environments?limit=1001'), '/query/limit');
     });
 
-    test('an id that is none is not found', async () => {
+    rule('an id that is none is not found', async () => {
       const { id } = await newSecret('x');
       for (const text of ['0', '01', '-1', '1x', 'abc', '1e3', '9'.repeat(15), '9'.repeat(19), '4294967297']) {
         for (const path of [
@@ -465,7 +465,7 @@ onBothDatabases('environments', (database) => {
       }
     });
 
-    test('who may not see a secret is told what they would be told if there were none', async () => {
+    rule('who may not see a secret is told what they would be told if there were none', async () => {
       const env = await newEnv();
       const secret = await newSecret('hidden');
       const unseen = [
@@ -489,7 +489,7 @@ onBothDatabases('environments', (database) => {
       await ok(bind(env, secret.id, 'KEY', seen.token), 201);
     });
 
-    test('a deleted secret cannot be bound, nor one in a deleted vault', async () => {
+    rule('a deleted secret cannot be bound, nor one in a deleted vault', async () => {
       const env = await newEnv();
       const secret = await newSecret('x');
       await ok(send('DELETE', secretUrl(secret)));
@@ -519,7 +519,7 @@ onBothDatabases('environments', (database) => {
       await ok(removing());
     });
 
-    test('an environment takes so many secrets, and so many with all it inherits', async () => {
+    rule('an environment takes so many secrets, and so many with all it inherits', async () => {
       const [root, middle, leaf] = (await chain(3)) as [Json, Json, Json];
       const secret = await newSecret('x');
       await fill(root, BINDINGS_MAX - 1);
@@ -641,7 +641,7 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(Object.keys((await compose(team)).effective), ['DEBUG', 'HOST', 'USER']);
     });
 
-    test('gives one name alone if it is asked for, inherited or not, and reads no other value', async () => {
+    rule('gives one name alone if it is asked for, inherited or not, and reads no other value', async () => {
       const parent = await newEnv();
       const env = await child(parent);
       const inherited = await newSecret('inherited');
@@ -662,7 +662,7 @@ onBothDatabases('environments', (database) => {
       );
     });
 
-    test('names the newest version, and follows a secret that moves', async () => {
+    rule('names the newest version, and follows a secret that moves', async () => {
       const env = await newEnv();
       const secret = await newSecret('old');
       await ok(bind(env, secret.id, 'KEY'), 201);
@@ -674,7 +674,7 @@ onBothDatabases('environments', (database) => {
       assert.equal((await resolve(env)).effective.KEY.value, 'new');
     });
 
-    test('a deleted secret counts as absent, what it replaced counts again, and restoring brings it back', async () => {
+    rule('a deleted secret counts as absent, what it replaced counts again, and restoring brings it back', async () => {
       const [root, leaf] = (await chain(2)) as [Json, Json];
       const [upper, lower] = [await newSecret('upper'), await newSecret('lower')];
       await ok(bind(root, upper.id, 'KEY'), 201);
@@ -692,7 +692,7 @@ onBothDatabases('environments', (database) => {
       assert.equal(await value(), 'lower');
     });
 
-    test('a secret in a deleted vault counts as absent until the vault is restored', async () => {
+    rule('a secret in a deleted vault counts as absent until the vault is restored', async () => {
       const env = await newEnv();
       const secret = await newSecret('x', { in: await newVault() });
       await ok(bind(env, secret.id, 'KEY'), 201);
@@ -715,7 +715,7 @@ onBothDatabases('environments', (database) => {
       for (const [key, value] of Object.entries(expected)) assert.ok(effective[key].value === value, key);
     });
 
-    test('of a zero-knowledge vault it gives the envelope, and says so', async () => {
+    rule('of a zero-knowledge vault it gives the envelope, and says so', async () => {
       const part = (bytes: number) => randomBytes(bytes).toString('base64url');
       const envelope = `zk:v1:aes-256-gcm:argon2id:${part(16)}:${part(12)}:${part(40)}:${part(16)}`;
       const env = await newEnv();
@@ -735,7 +735,7 @@ onBothDatabases('environments', (database) => {
         Object.entries((await resolve(env, token)).effective).map(([key, e]) => [key, (e as Json).value]),
       );
 
-    test('are given by the policy on each secret: its path, its tags, its environment', async () => {
+    rule('are given by the policy on each secret: its path, its tags, its environment', async () => {
       const env = await newEnv();
       const where = await newVault();
       const secrets: Record<string, object> = {
@@ -767,7 +767,7 @@ onBothDatabases('environments', (database) => {
       assert.doesNotMatch(JSON.stringify(await compose(env)), /value of/);
     });
 
-    test('are never given to an auditor, nor to who may only compose', async () => {
+    rule('are never given to an auditor, nor to who may only compose', async () => {
       const env = await newEnv();
       await ok(bind(env, (await newSecret('not for you')).id, 'KEY'), 201);
       const person = await personWho(ENVIRONMENTS);
@@ -778,7 +778,7 @@ onBothDatabases('environments', (database) => {
       }
     });
 
-    test('of fortress secrets are never given, whoever asks', async () => {
+    rule('of fortress secrets are never given, whoever asks', async () => {
       const env = await newEnv();
       const person = await personWho(allow(['*'], ['*']));
       const session = await provenSession(person);
@@ -796,7 +796,7 @@ onBothDatabases('environments', (database) => {
       return logIn(service, person, { otp: code() });
     }
 
-    test('each that is given is recorded as read, and only those', async () => {
+    rule('each that is given is recorded as read, and only those', async () => {
       const env = await newEnv();
       const quiet = await newVault({ audit: { log_reads: false } });
       const [loud, silent, hidden] = [await newSecret('1'), await newSecret('2', { in: quiet }), await newSecret('3')];
@@ -840,7 +840,7 @@ onBothDatabases('environments', (database) => {
       assert.equal((await ok(get('/v1/audit/verify'))).valid, true);
     });
 
-    test('changes are recorded by name and id', async () => {
+    rule('changes are recorded by name and id', async () => {
       const person = await personWho(ENVIRONMENTS, allow(['secrets:*'], [`vault/${vault}/**`]));
       const { token } = person;
       const env = await newEnv({}, token);
@@ -872,7 +872,7 @@ onBothDatabases('environments', (database) => {
   });
 
   describe('what must not be reached', () => {
-    test('environments and secrets of another tenant do not exist', async () => {
+    rule('environments and secrets of another tenant do not exist', async () => {
       const secret = await newSecret('ours');
       const env = await newEnv({ description: 'untouched' });
       await ok(bind(env, secret.id, 'KEY'), 201);
@@ -904,7 +904,7 @@ onBothDatabases('environments', (database) => {
       );
     });
 
-    test('two tenants with the same numbers stay apart', async () => {
+    rule('two tenants with the same numbers stay apart', async () => {
       const [one, two] = [await addTenant(service), await addTenant(service)];
       const values: Record<string, string> = { [one.id]: 'of one', [two.id]: 'of two' };
       for (const { id, owner } of [one, two]) {
@@ -923,7 +923,7 @@ onBothDatabases('environments', (database) => {
       assert.equal((await resolve({ id: 2 }, two.owner.token)).effective.KEY.value, 'of two');
     });
 
-    test('a member may not even ask whether one exists', async () => {
+    rule('a member may not even ask whether one exists', async () => {
       const env = await newEnv();
       const { token } = await addPerson(service);
       const there = await refusedTo(get(`/environments/${env.id}`, token));
@@ -936,7 +936,7 @@ onBothDatabases('environments', (database) => {
       await refusedTo(bind(env, (await newSecret('x')).id, 'KEY', token));
     });
 
-    test('each right is its own, and holds on the environment it names', async () => {
+    rule('each right is its own, and holds on the environment it names', async () => {
       const [env, other] = [await newEnv(), await newEnv()];
       const { token } = await personWho(
         allow(['environments:read', 'environments:compose'], [`environment/${env.id}`]),
@@ -952,7 +952,7 @@ onBothDatabases('environments', (database) => {
       await refusedTo(get('/environments', token));
     });
 
-    test('a token bound to a vault or to actions gets no farther than that', async () => {
+    rule('a token bound to a vault or to actions gets no farther than that', async () => {
       const env = await newEnv();
       const secret = await newSecret('value');
       await ok(bind(env, secret.id, 'KEY'), 201);
@@ -976,7 +976,7 @@ onBothDatabases('environments', (database) => {
 
   /** Last, since the clock goes on by a year: tokens made before are over. */
   describe('what is destroyed', () => {
-    test('takes its bindings along: a secret, and a vault with all its secrets', async () => {
+    rule('takes its bindings along: a secret, and a vault with all its secrets', async () => {
       const env = await newEnv();
       const gone = await newVault();
       const [deleted, stays] = [await newSecret('deleted'), await newSecret('stays')];

@@ -9,11 +9,11 @@ import {
   tlsCall,
 } from '../../../../test/support/machines.ts';
 import { addColleague, ok, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addUnlistedVault, addVault, POLICY_VERSION, secretUrl } from '../../../../test/support/vaults.ts';
 
 /** As the operator's webhook provider asks: the key is escaped as in a query, and an unset version is an empty parameter. */
-onBothInSuite('external secrets', (database) => {
+onSqliteAtLanding('external secrets', (database) => {
   let service: Service;
   let vault: string;
   let machine: Machine;

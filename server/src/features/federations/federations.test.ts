@@ -29,7 +29,7 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
@@ -45,7 +45,7 @@ after(() => {
   issuer.close();
 });
 
-onBothInSuite('federations', (database) => {
+onSqliteAtLanding('federations', (database) => {
   let service: Service;
   let vault: string;
   let machine: Machine;
@@ -527,7 +527,7 @@ onBothInSuite('federations', (database) => {
   });
 });
 
-onBothInSuite('certificates of federations', (database) => {
+onSqliteAtLanding('certificates of federations', (database) => {
   let service: Service;
   let vault: string;
 

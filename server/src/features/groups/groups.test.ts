@@ -13,7 +13,7 @@ import {
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, auditOf } from '../../../../test/support/vaults.ts';
 
-onBothDatabases('groups', (database) => {
+onBothDatabases('groups', (database, { rule }) => {
   let service: Service;
   let member: Person;
 
@@ -39,7 +39,7 @@ onBothDatabases('groups', (database) => {
     assert.deepEqual(await membersOf(made.id), [added]);
   });
 
-  test('a group is found by its name and a member by their address, and a deny under either name counts', async () => {
+  rule('a group is found by its name and a member by their address, and a deny under either name counts', async () => {
     const made = await newGroup({ name: uniqueName('on.call') });
     const added = await ok(add(made.name, member.email.toUpperCase()), 201);
     assert.deepEqual([added.group_id, added.user_id], [made.id, member.id]);
@@ -87,7 +87,7 @@ onBothDatabases('groups', (database) => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)]);
   });
 
-  test('names that are none, unknown fields and a new name are refused', async () => {
+  rule('names that are none, unknown fields and a new name are refused', async () => {
     for (const name of ['', '-a', '.', 'a/b', 'a b', 'a*', 'é', 'x'.repeat(64), 1]) {
       await invalid(send('POST', '/v1/groups', { name }), '/body/name');
     }
@@ -99,7 +99,7 @@ onBothDatabases('groups', (database) => {
     await invalid(send('POST', `/v1/groups/${id}/members`, { user_id: 'a/b' }), '/body/user_id');
   });
 
-  test('the description can be changed', async () => {
+  rule('the description can be changed', async () => {
     const made = await newGroup({ description: 'old' });
     assert.deepEqual(await ok(send('PATCH', `/v1/groups/${made.id}`, { description: 'new' })), {
       ...made,
@@ -137,7 +137,7 @@ onBothDatabases('groups', (database) => {
     await ok(send('GET', `/v1/users/${people[2]}`));
   });
 
-  test('neither groups nor people of another tenant exist', async () => {
+  rule('neither groups nor people of another tenant exist', async () => {
     const { id } = await newGroup({ description: 'untouched' });
     const { owner } = await addTenant(service);
     const theirs = await ok(send('POST', '/v1/groups', { name: 'theirs' }, owner.token), 201);
@@ -159,7 +159,7 @@ onBothDatabases('groups', (database) => {
     assert.equal((await ok(send('GET', `/v1/groups/${id}`))).description, 'untouched');
   });
 
-  test('a member may not even ask whether a group exists', async () => {
+  rule('a member may not even ask whether a group exists', async () => {
     const { id } = await newGroup();
     const there = await refused(
       send('GET', `/v1/groups/${id}`, undefined, member.token),

@@ -4,14 +4,14 @@ import { METRICS_TOKEN } from '../../../../test/support/metrics-token.ts';
 import { ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { DatabaseProxy } from '../../../../test/support/proxy.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { loadConfig } from '../../assembly/settings.ts';
 import { ConfigError } from '../../settings/config.ts';
 
 const ENV = { CV_METRICS_TOKEN: METRICS_TOKEN };
 
-onBothInSuite('the token of CV_METRICS_TOKEN', (kind) => {
+onSqliteAtLanding('the token of CV_METRICS_TOKEN', (kind) => {
   let service: Service;
   before(async () => {
     service = await startService(kind, { env: ENV });
@@ -61,7 +61,7 @@ test('a short or foreign text is refused as CV_METRICS_TOKEN, and not repeated',
   }
 });
 
-onBothInSuite('metrics while the database is in trouble', (kind) => {
+onSqliteAtLanding('metrics while the database is in trouble', (kind) => {
   if (kind === 'sqlite') return;
   let service: Service;
   let proxy: DatabaseProxy;

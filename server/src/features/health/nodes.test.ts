@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { addPerson, addTenant, ok } from '../../../../test/support/people.ts';
 import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
 import { runService, spawnService } from '../../../../test/support/process.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, readValue, secretUrl, startNodeBeside } from '../../../../test/support/vaults.ts';
 import { DELETED_AFTER_MS } from '../../kernel/nodes/node-list.ts';
@@ -13,7 +13,7 @@ import { SCHEMA_VERSION } from '../../kernel/storage/schema-version.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
-onBothInSuite('the list of nodes', (kind) => {
+onSqliteAtLanding('the list of nodes', (kind) => {
   let service: Service;
   let databaseUrl: string | undefined;
   before(async () => {
@@ -102,7 +102,7 @@ onBothInSuite('the list of nodes', (kind) => {
   }
 });
 
-onBothInSuite('a newer release that changes the schema', (kind) => {
+onSqliteAtLanding('a newer release that changes the schema', (kind) => {
   if (kind === 'sqlite') return;
 
   async function nextSchema(isAdditive: boolean): Promise<Migration[]> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type MailServer, startMailServer, textPart } from '../../../../test/support/mail-server.ts';
 import { addPerson, addTenant, approved, invalid, logIn, ok, type Tenant } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { mailTo } from '../../../../test/support/signups.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
@@ -10,7 +10,7 @@ import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, runPurges } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('notices by mail', (database) => {
+onSqliteAtLanding('notices by mail', (database) => {
   let server: MailServer;
   let service: Service;
   before(async () => {

@@ -14,10 +14,10 @@ import {
   type Tenant,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('asking for trust in a new second factor', (database) => {
+onSqliteAtLanding('asking for trust in a new second factor', (database) => {
   let service: Service;
 
   before(async () => {

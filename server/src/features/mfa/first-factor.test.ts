@@ -14,14 +14,14 @@ import {
   type Person,
   refused,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { codeOf } from '../../../../test/support/totp.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothInSuite('a factor that counts as shown by adding it', (database) => {
+onSqliteAtLanding('a factor that counts as shown by adding it', (database) => {
   let service: Service;
 
   before(async () => {

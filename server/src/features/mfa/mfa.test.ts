@@ -11,12 +11,12 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { HOUR_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothInSuite('a second factor', (database) => {
+onSqliteAtLanding('a second factor', (database) => {
   let service: Service;
 
   before(async () => {

@@ -22,11 +22,11 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('passkeys', (database) => {
+onSqliteAtLanding('passkeys', (database) => {
   let service: Service;
 
   before(async () => {

@@ -15,7 +15,7 @@ import {
   tryLogIn,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp, codeOf } from '../../../../test/support/totp.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
@@ -25,7 +25,7 @@ import { insertIdentity } from '../sign-on/index.ts';
 const STEP_MS = 30 * SECOND_MS;
 const PASSWORD = 'a password of the only owner';
 
-onBothInSuite('who holds a stolen session or token', (database) => {
+onSqliteAtLanding('who holds a stolen session or token', (database) => {
   let service: Service;
 
   before(async () => {

@@ -20,14 +20,14 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 import { DAY_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothInSuite('a second factor that was removed', (database) => {
+onSqliteAtLanding('a second factor that was removed', (database) => {
   let service: Service;
 
   before(async () => {

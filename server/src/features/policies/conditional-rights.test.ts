@@ -4,7 +4,7 @@ import { type Input, nameOf } from '../../../../test/support/endpoint-inputs.ts'
 import { granter, type Neighbours, send, startNeighbours } from '../../../../test/support/isolation.ts';
 import { ownInput } from '../../../../test/support/lists.ts';
 import { addColleague, type Colleague, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service } from '../../../../test/support/service.ts';
 import { addSecret, addVault, type Statement } from '../../../../test/support/vaults.ts';
 import type { Condition } from '../../kernel/authz/condition.ts';
 import { type EndpointDeclaration, NONE } from '../../kernel/endpoint/declaration.ts';
@@ -41,7 +41,7 @@ function conditions(now: number): Record<keyof Condition, { holds: Condition; fa
 const hour = (ms: number) => new Date(ms).toISOString().slice(11, 16);
 const HOURS = 3_600_000;
 
-onBothInSuite('rights on a condition', (database) => {
+onSqliteAtLanding('rights on a condition', (database) => {
   let neighbours: Neighbours;
   let service: Service;
   let person: Colleague;

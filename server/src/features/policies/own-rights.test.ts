@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addPerson, addTenant, done, invalid, ok, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault } from '../../../../test/support/vaults.ts';
 
-onBothInSuite('why somebody may do something, or not', (database) => {
+onSqliteAtLanding('why somebody may do something, or not', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

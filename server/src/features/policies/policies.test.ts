@@ -27,7 +27,7 @@ const deny = (action: string, resource: string) => ({
   statement: [{ sid: 'no', effect: 'deny', action: [action], resource: [resource] }],
 });
 
-onBothDatabases('policies', (database) => {
+onBothDatabases('policies', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -55,7 +55,7 @@ onBothDatabases('policies', (database) => {
     await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('attached to a connection, by number, number as text, or client id', async () => {
+  rule('attached to a connection, by number, number as text, or client id', async () => {
     const machine = await addConnection(service, await addVault(service));
     const read = () => callAs(service, machine, 'GET', '/eaas/keys');
     for (const app_connection of [machine.id, String(machine.id), machine.client_id]) {
@@ -80,7 +80,7 @@ onBothDatabases('policies', (database) => {
     await refused(service.call('POST', `/v1/policies/${name}/attach`, { body: absent }), 404, 'NOT_FOUND');
   });
 
-  test('attached to a group, it counts for who is in the group, while they are', async () => {
+  rule('attached to a group, it counts for who is in the group, while they are', async () => {
     const person = await addPerson(service);
     const group = await ok(service.call('POST', '/v1/groups', { body: { name: uniqueName('group') } }), 201);
     await attach(await write(allow('audit:read', 'audit')), { group: group.name });
@@ -109,7 +109,7 @@ onBothDatabases('policies', (database) => {
     await refused(change(1), 409, 'VERSION_CONFLICT');
   });
 
-  test('deny wins, also over a role', async () => {
+  rule('deny wins, also over a role', async () => {
     const admin = await addPerson(service, { role: 'admin' });
     const name = await write(deny('audit:read', 'audit'));
     await ok(readAudit(admin.token));
@@ -117,14 +117,14 @@ onBothDatabases('policies', (database) => {
     await refused(readAudit(admin.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('no policy makes a member an owner', async () => {
+  rule('no policy makes a member an owner', async () => {
     const person = await addPerson(service);
     await attach(await write(allow('*', '*')), { user: person.id });
     const body = { email: `${uniqueName('x')}@example.com`, role: 'owner' };
     await refused(service.call('POST', '/v1/users', { token: person.token, body }), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('a condition on the address holds for the address alone', async () => {
+  rule('a condition on the address holds for the address alone', async () => {
     const person = await addPerson(service);
     const elsewhere = allow('audit:read', 'audit', { condition: { ip_cidr: ['203.0.113.0/24'] } });
     await attach(await write(elsewhere), { user: person.id });
@@ -134,7 +134,7 @@ onBothDatabases('policies', (database) => {
     await ok(readAudit(person.token));
   });
 
-  test('simulating asks the evaluator that guards requests, and changes nothing', async () => {
+  rule('simulating asks the evaluator that guards requests, and changes nothing', async () => {
     const person = await addPerson(service);
     const name = await write(allow('secrets:read', 'vault/app/*'));
     const ask = (body: object) => ok(service.call('POST', '/v1/policies/simulate', { body }));
@@ -163,7 +163,7 @@ onBothDatabases('policies', (database) => {
     ]);
   });
 
-  test('simulating takes what the context leaves out from what is there, as a request would', async () => {
+  rule('simulating takes what the context leaves out from what is there, as a request would', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'a', { metadata: { tags: ['mine'] } });
     const person = await addPerson(service);
@@ -204,7 +204,7 @@ onBothDatabases('policies', (database) => {
     assert.equal(await decided({ document: tagged, resource: `vault/${vault}/a\0` }), 'deny');
   });
 
-  test('actions and resources that no endpoint has are refused, with the nearest that one has', async () => {
+  rule('actions and resources that no endpoint has are refused, with the nearest that one has', async () => {
     const refusal = async (document: object, pointer: string) => {
       const body = { name: uniqueName('bad'), document };
       const answer = await service.call('POST', '/v1/policies', { body });
@@ -234,7 +234,7 @@ onBothDatabases('policies', (database) => {
     await invalid(service.call('PUT', `/v1/policies/${name}`, { body }), '/body/document/statement/0/action/0');
   });
 
-  test('a policy that was stored before counts as it did', async () => {
+  rule('a policy that was stored before counts as it did', async () => {
     const person = await addPerson(service);
     const name = await write(allow('audit:read', 'audit'));
     await attach(name, { user: person.id });
@@ -252,7 +252,7 @@ onBothDatabases('policies', (database) => {
     assert.deepEqual((await ok(service.call('GET', `/v1/policies/${name}`))).document.statement[1], odd[0]);
   });
 
-  test('bad documents are refused with the place, and nothing is written', async () => {
+  rule('bad documents are refused with the place, and nothing is written', async () => {
     const name = uniqueName('bad');
     const rows: [object, string][] = [
       [allow('secrets', '*'), '/body/document/statement/0/action/0'],
@@ -295,7 +295,7 @@ onBothDatabases('policies', (database) => {
     assert.equal(new Set(names).size, names.length);
   });
 
-  test('a token with a ceiling grants nothing', async () => {
+  rule('a token with a ceiling grants nothing', async () => {
     const { token } = await addToken(service, service.adminToken, { scope: { actions: ['policies:*'] } });
     const name = await write(allow('*', '*'));
     const person = await addPerson(service);
@@ -309,7 +309,7 @@ onBothDatabases('policies', (database) => {
     }
   });
 
-  test('another tenant’s policies, users and groups do not exist', async () => {
+  rule('another tenant’s policies, users and groups do not exist', async () => {
     const tenant = await addTenant(service);
     const name = await write(allow('*', '*'));
     const { token, id } = tenant.owner;

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
 import { addPerson, ok, type Person, refused } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, type Statement, secretUrl } from '../../../../test/support/vaults.ts';
 
 const HERE = '192.0.2.7';
 const THERE = '203.0.113.9';
 
 /** What a policy asks about the request itself: from where, when, and with what shown. */
-onBothInSuite('conditions on the request', (database) => {
+onSqliteAtLanding('conditions on the request', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: { CV_TRUSTED_PROXIES: '127.0.0.1' } });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addConnection } from '../../../../test/support/machines.ts';
 import { addPerson, done, ok, type Person, refused, uniqueName } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addVault } from '../../../../test/support/vaults.ts';
 
 /** What somebody learns by simulating who may know little else. */
 
-onBothInSuite('simulation by somebody who may read little', (database) => {
+onSqliteAtLanding('simulation by somebody who may read little', (database) => {
   let service: Service;
   let asker: Person;
   let bob: Person;

@@ -11,7 +11,7 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy } from '../../../../test/support/vaults.ts';
 import { VERSIONS_MAX } from './contract.ts';
 
@@ -20,7 +20,7 @@ const allowing = (action: string) => ({
   statement: [{ effect: 'allow', action: [action], resource: ['audit'] }],
 });
 
-onBothInSuite('versions of a policy', (database) => {
+onSqliteAtLanding('versions of a policy', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

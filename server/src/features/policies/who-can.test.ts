@@ -29,7 +29,7 @@ const statement = (effect: 'allow' | 'deny', resource: string, more: object = {}
   ...more,
 });
 
-onBothDatabases('who can', (database) => {
+onBothDatabases('who can', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -109,7 +109,7 @@ onBothDatabases('who can', (database) => {
     );
   });
 
-  test('another tenant is not in it, and who may not read a person only learns that there are some', async () => {
+  rule('another tenant is not in it, and who may not read a person only learns that there are some', async () => {
     const vault = await addVault(service);
     const other = await addTenant(service);
     const { principals } = await ask(`vault/${vault}/x`, other.owner.token);
@@ -130,7 +130,7 @@ onBothDatabases('who can', (database) => {
     assert.ok(seen.hidden > 0);
   });
 
-  test('who may not list a vault gets the same answer whether it exists or not', async () => {
+  rule('who may not list a vault gets the same answer whether it exists or not', async () => {
     const tenant = await addTenant(service);
     const { token } = tenant.owner;
     const vault = await addVault(service, {}, token);
@@ -167,7 +167,7 @@ onBothDatabases('who can', (database) => {
     assert.equal(truncated, true);
   });
 
-  test('a misspelt action or a pattern is refused, because nobody could do it', async () => {
+  rule('a misspelt action or a pattern is refused, because nobody could do it', async () => {
     const call = (action: string, resource: string) =>
       service.call('POST', '/v1/policies/who-can', { body: { action, resource } });
     await invalid(call('secret:read', 'vault/a/b'), '/body/action');

@@ -8,7 +8,7 @@ import { newPostgresDatabase } from '../../../../test/support/postgres.ts';
 import {
   type Answer,
   type CallOptions,
-  onBothInSuite,
+  onSqliteAtLanding,
   type Service,
   startService,
 } from '../../../../test/support/service.ts';
@@ -21,7 +21,7 @@ const ML_DSA_SIGNATURE = 3309;
 const bytesOf = (text: string) => Buffer.from(text, 'base64');
 const newKey = () => randomBytes(32).toString('base64');
 
-onBothInSuite('post-quantum', (database) => {
+onSqliteAtLanding('post-quantum', (database) => {
   let service: Service;
   let tenant: Tenant;
 

@@ -26,7 +26,7 @@ import {
 } from '../../../../test/support/vaults.ts';
 import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
 
-onBothDatabases('the risk of a secret', (database) => {
+onBothDatabases('the risk of a secret', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -61,7 +61,7 @@ onBothDatabases('the risk of a secret', (database) => {
       assert.deepEqual([row.risk_score, row.risk_factors], [risk.risk_score, risk.risk_factors]);
     });
 
-    test('is shown by reads and changes, without what tells about the value to those who may not read it', async () => {
+    rule('is shown by reads and changes, without what tells about the value to those who may not read it', async () => {
       const { tenant, token, vault } = await newTenant();
       const url = secretUrl(vault, 'db/main');
       const made = await addSecret(service, vault, 'db/main', { type: 'password', value: 'short' }, token);
@@ -86,7 +86,7 @@ onBothDatabases('the risk of a secret', (database) => {
       assert.equal(moved.risk_score, 30);
     });
 
-    test('falls when its cause is gone', async () => {
+    rule('falls when its cause is gone', async () => {
       const { token, vault } = await newTenant();
       await addSecret(service, vault, 'key', { type: 'api_key', value: 'changeme' }, token);
       assert.deepEqual(pointsOf(await ok(riskOf(vault, 'key', token))), { no_rotation: 10, weak_value: 20 });
@@ -118,7 +118,7 @@ onBothDatabases('the risk of a secret', (database) => {
       assert.deepEqual(pointsOf(await ok(riskOf(foreign.vault, 'a', foreign.token))), { no_rotation: 10 });
     });
 
-    test('says production, and nothing about values that are never compared', async () => {
+    rule('says production, and nothing about values that are never compared', async () => {
       const tenant = await addTenant(service);
       const owner = await addColleague(service, tenant.id, 'owner', { mfaAt: service.clock.now() });
       const { token } = owner;
@@ -214,7 +214,7 @@ onBothDatabases('the risk of a secret', (database) => {
       await ok(riskOf(vault, 'db', token));
     });
 
-    test('to whoever may read metadata, without what depends on the value', async () => {
+    rule('to whoever may read metadata, without what depends on the value', async () => {
       const risk = await ok(riskOf(vault, 'db', auditor.token));
       assert.deepEqual([risk.risk_score, pointsOf(risk)], [10, { no_rotation: 10 }]);
       assert.deepEqual(
@@ -227,7 +227,7 @@ onBothDatabases('the risk of a secret', (database) => {
       assert.equal(whole.risk_score, 30);
     });
 
-    test('not to whoever may only list', async () => {
+    rule('not to whoever may only list', async () => {
       const statement = { action: ['secrets:list'], resource: [`vault/${vault}/**`, `vault/${vault}`] };
       await addPolicy(service, { user: member.id }, [statement], token);
       const [row] = await listed(vault, member.token);
@@ -235,7 +235,7 @@ onBothDatabases('the risk of a secret', (database) => {
       await refused(riskOf(vault, 'db', member.token), 403, 'INSUFFICIENT_PRIVILEGE');
     });
 
-    test('to nobody else, whether the secret exists or not', async () => {
+    rule('to nobody else, whether the secret exists or not', async () => {
       const stranger = await addColleague(service, tenant.id, 'member');
       for (const path of ['db', 'none']) {
         await refused(riskOf(vault, path, stranger.token), 403, 'INSUFFICIENT_PRIVILEGE');
@@ -249,14 +249,14 @@ onBothDatabases('the risk of a secret', (database) => {
       await refused(riskOf(vault, 'db', elsewhere.token), 403, 'INSUFFICIENT_PRIVILEGE');
     });
 
-    test('with an entry in the audit log, which is no read of the value', async () => {
+    rule('with an entry in the audit log, which is no read of the value', async () => {
       await ok(riskOf(vault, 'db', token));
       const [entry] = await auditOf(service, `resource=vault/${vault}/db&action=secrets:read_risk`, token);
       assert.equal(entry.decision, 'allow');
       assert.deepEqual(await auditOf(service, `resource=vault/${vault}/db&action=secrets:read`, token), []);
     });
 
-    test('for a path that could be a secret’s: its last segment is reserved', async () => {
+    rule('for a path that could be a secret’s: its last segment is reserved', async () => {
       for (const path of ['risk', 'db/risk']) {
         const body = { path, value: 'x' };
         await invalid(service.call('POST', `/v1/vaults/${vault}/secrets`, { token, body }), '/body/path');

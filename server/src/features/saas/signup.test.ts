@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type MailServer, startMailServer, textPart } from '../../../../test/support/mail-server.ts';
 import { addPerson, invalid, ok, refused } from '../../../../test/support/people.ts';
 import { statementsDuring } from '../../../../test/support/queries.ts';
-import { CHEAP_PASSWORDS, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { CHEAP_PASSWORDS, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import {
   mailTo,
   newApplicant,
@@ -31,7 +31,7 @@ test('addresses of one mailbox are told apart from others', () => {
     assert.equal(mailboxOf(address), mailbox);
 });
 
-onBothInSuite('sign-up', (database) => {
+onSqliteAtLanding('sign-up', (database) => {
   let server: MailServer;
   let service: Service;
   before(async () => {

@@ -10,7 +10,7 @@ import {
   type Tenant,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, auditOf, secretUrl } from '../../../../test/support/vaults.ts';
 import { PLAN_QUOTAS } from '../../kernel/limits/plan-quotas.ts';
@@ -19,7 +19,7 @@ import { PLAN_LIMITS } from '../../kernel/limits/rate-classes.ts';
 /** Requests that want the last place at the same time. */
 const AT_ONCE = 20;
 
-onBothInSuite('plans and tiers', (database) => {
+onSqliteAtLanding('plans and tiers', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -8,7 +8,7 @@ import { GROUP_MEMBERS } from '../groups/index.ts';
 
 /** Groups that an identity provider provisions, and the roles that they give. */
 
-onBothDatabases('SCIM groups', (database) => {
+onBothDatabases('SCIM groups', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let idp: ScimClient;
@@ -93,7 +93,7 @@ onBothDatabases('SCIM groups', (database) => {
     await scimError(idp.call('GET', unknown), 400, 'invalidFilter');
   });
 
-  test('what cannot be done is refused whole', async () => {
+  rule('what cannot be done is refused whole', async () => {
     const [one = ''] = await people(1);
     const { id } = await idp.addGroup(uniqueName('group'), [one]);
     const cases: [object, string][] = [
@@ -120,7 +120,7 @@ onBothDatabases('SCIM groups', (database) => {
     assert.match((await scimError(idp.call('GET', wrong), 400, 'invalidFilter')).detail, /What works/);
   });
 
-  test('never takes over, changes or shows a group that it does not own', async () => {
+  rule('never takes over, changes or shows a group that it does not own', async () => {
     const name = uniqueName('by-hand');
     const byHand = await ok(asOwner('POST', '/v1/groups', { name }), 201);
     const other = await addScim(service, tenant.owner.token);
@@ -156,7 +156,7 @@ onBothDatabases('SCIM groups', (database) => {
   const localMembers = async (id: string) =>
     (await ok(asOwner('GET', `/v1/groups/${id}/members`))).members.map(({ user_id }: { user_id: string }) => user_id);
 
-  test('are changed at the provider only, and not by hand', async () => {
+  rule('are changed at the provider only, and not by hand', async () => {
     const client = await addScim(service, tenant.owner.token, { role_mapping: { Chiefs: 'admin' } });
     const [one = '', two = ''] = await people(2, client);
     const { id, displayName } = await client.addGroup('Chiefs', [one]);
@@ -183,7 +183,7 @@ onBothDatabases('SCIM groups', (database) => {
     await ok(asOwner('DELETE', `/v1/groups/${id}`));
   });
 
-  test('members who are not of the provider are not shown, and stay', async () => {
+  rule('members who are not of the provider are not shown, and stay', async () => {
     const [one = ''] = await people(1);
     const { id } = await idp.addGroup(uniqueName('mixed'), [one]);
     await insertByHand(service, id, tenant.owner.id);
@@ -197,7 +197,7 @@ onBothDatabases('SCIM groups', (database) => {
     assert.equal((await idp.call('DELETE', `/Groups/${id}`)).status, 204);
   });
 
-  test('no owner is added, but one who became an owner can leave', async () => {
+  rule('no owner is added, but one who became an owner can leave', async () => {
     const [one = '', two = '', three = ''] = await people(3);
     const denied = await idp.addGroup(uniqueName('denied'), [one, two]);
     const setRole = (id: string, role: string) => ok(asOwner('PATCH', `/v1/users/${id}`, { role }));
@@ -259,7 +259,7 @@ onBothDatabases('SCIM groups', (database) => {
       assert.equal(entries.length, 5);
     });
 
-    test('a group that gives no role leaves roles alone', async () => {
+    rule('a group that gives no role leaves roles alone', async () => {
       const [one = ''] = await people(1, mapped);
       await ok(asOwner('PATCH', `/v1/users/${one}`, { role: 'auditor' }));
       const { id } = await mapped.addGroup(uniqueName('plain'), [one]);
@@ -268,7 +268,7 @@ onBothDatabases('SCIM groups', (database) => {
     });
   });
 
-  test('the quotas of the plan hold', async () => {
+  rule('the quotas of the plan hold', async () => {
     const small = await addTenant(service, { plan: 'starter' });
     const client = await addScim(service, small.owner.token);
     const { quotas } = await ok(service.call('GET', '/saas/tier', { token: small.owner.token }));

@@ -5,7 +5,7 @@ import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addTenant, ok, openSession, refused, type Tenant, uniqueName } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
 import { addScim, type ScimClient } from '../../../../test/support/scim.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { GROUP_MEMBERS } from '../groups/index.ts';
 
@@ -14,7 +14,7 @@ import { GROUP_MEMBERS } from '../groups/index.ts';
 const provider = await OidcIssuer.start();
 after(() => provider.close());
 
-onBothInSuite('SCIM and sign-in', (database) => {
+onSqliteAtLanding('SCIM and sign-in', (database) => {
   let service: Service;
   let tenant: Tenant;
   before(async () => {

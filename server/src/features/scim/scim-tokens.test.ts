@@ -14,12 +14,12 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { addScim, addScimToken, type ScimClient, scimClient } from '../../../../test/support/scim.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 /** The credential with which a provider uses SCIM. */
 
-onBothInSuite('SCIM tokens', (database) => {
+onSqliteAtLanding('SCIM tokens', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -13,7 +13,7 @@ import { type Answer, onBothDatabases, type Service, startService } from '../../
 
 /** People whom an identity provider provisions, with requests as Okta and Entra send them. */
 
-onBothDatabases('SCIM users', (database) => {
+onBothDatabases('SCIM users', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let idp: ScimClient;
@@ -211,7 +211,7 @@ onBothDatabases('SCIM users', (database) => {
       assert.equal((await good(other.call('POST', '/.search', {}))).totalResults, 0);
     });
 
-    test('shown with their groups, which nothing but the groups changes', async () => {
+    rule('shown with their groups, which nothing but the groups changes', async () => {
       const client = await addScim(service, tenant.owner.token);
       const ada = await client.addUser({ userName: address() });
       const before = await client.call('GET', `/Users/${ada.id}`);
@@ -233,7 +233,7 @@ onBothDatabases('SCIM users', (database) => {
       assert.equal(renamed.status, 200, renamed.text);
     });
 
-    test('changed by paths that are keys of the value', async () => {
+    rule('changed by paths that are keys of the value', async () => {
       const { id } = await idp.addUser({ userName: address() });
       const email = address();
       const value = { 'name.familyName': 'Hopper', 'emails[type eq "work"].value': email };
@@ -243,7 +243,7 @@ onBothDatabases('SCIM users', (database) => {
       await scimError(idp.patch(`/Users/${id}`, wrong), 400, 'invalidPath');
     });
 
-    test('changed by operations with capitals, paths, text for booleans and attributes nobody knows', async () => {
+    rule('changed by operations with capitals, paths, text for booleans and attributes nobody knows', async () => {
       const { id } = await idp.addUser({ displayName: 'Before', name: { givenName: 'B' } });
       const email = address();
       const answer = await idp.patch(
@@ -272,7 +272,7 @@ onBothDatabases('SCIM users', (database) => {
       assert.equal((await entryOf(answer)).action, 'scim:update_user');
     });
 
-    test('what cannot be done is refused whole, with the error of SCIM', async () => {
+    rule('what cannot be done is refused whole, with the error of SCIM', async () => {
       const { id, displayName } = await idp.addUser({ displayName: 'Stays' });
       const cases: [object, string][] = [
         [{ op: 'remove', path: 'userName' }, 'mutability'],
@@ -341,7 +341,7 @@ onBothDatabases('SCIM users', (database) => {
     assert.deepEqual(members.map(({ value }: { value: string }) => value).sort(), people.map(idOf).sort());
   });
 
-  test('versions guard changes', async () => {
+  rule('versions guard changes', async () => {
     const { id, meta } = (await idp.addUser()) as unknown as { id: string; meta: { version: string } };
     const body = { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', path: 'displayName', value: 'New' }] };
     const match = (version: string) => ({ 'if-match': version });
@@ -357,7 +357,7 @@ onBothDatabases('SCIM users', (database) => {
   });
 
   describe('deprovisioning', () => {
-    test('ends tokens at once, and activation does not revive them', async () => {
+    rule('ends tokens at once, and activation does not revive them', async () => {
       const { id } = await idp.addUser();
       const token = await patOf(service, tenant.id, id);
       const me = () => service.call('GET', '/auth/me', { token });
@@ -377,7 +377,7 @@ onBothDatabases('SCIM users', (database) => {
       assert.equal((await entryOf(gone)).actor.kind, 'scim');
     });
 
-    test('a user whom an admin disabled stays disabled until an admin enables them', async () => {
+    rule('a user whom an admin disabled stays disabled until an admin enables them', async () => {
       const { id } = await idp.addUser();
       const setStatus = (status: string) =>
         ok(service.call('PATCH', `/v1/users/${id}`, { token: tenant.owner.token, body: { status } }));
@@ -392,7 +392,7 @@ onBothDatabases('SCIM users', (database) => {
       assert.equal((await good(idp.call('GET', `/Users/${id}`))).active, true);
     });
 
-    test('so does one whom an admin disabled after the provider had deactivated them', async () => {
+    rule('so does one whom an admin disabled after the provider had deactivated them', async () => {
       const { id } = await idp.addUser();
       const setActive = async (value: boolean) =>
         (await good(idp.patch(`/Users/${id}`, { op: 'replace', path: 'active', value }))).active;
@@ -409,7 +409,7 @@ onBothDatabases('SCIM users', (database) => {
       assert.deepEqual([await setActive(false), await setActive(true)], [false, true]);
     });
 
-    test('never touches an owner', async () => {
+    rule('never touches an owner', async () => {
       const { id } = await idp.addUser();
       const as = { token: tenant.owner.token };
       await ok(service.call('PATCH', `/v1/users/${id}`, { ...as, body: { role: 'owner' } }));
@@ -430,7 +430,7 @@ onBothDatabases('SCIM users', (database) => {
     });
   });
 
-  test('a second tenant, and a second provider, see none of it', async () => {
+  rule('a second tenant, and a second provider, see none of it', async () => {
     const { id, userName } = await idp.addUser();
     const elsewhere = await addTenant(service);
     const others = [await addScim(service, elsewhere.owner.token), await addScim(service, tenant.owner.token)];
@@ -446,7 +446,7 @@ onBothDatabases('SCIM users', (database) => {
     assert.equal((await userOf(id)).status, 'active');
   });
 
-  test('what describes the service says what is there', async () => {
+  rule('what describes the service says what is there', async () => {
     const config = await good(idp.call('GET', '/ServiceProviderConfig'));
     assert.deepEqual([config.patch.supported, config.bulk.supported, config.etag.supported], [true, false, true]);
     const types = await good(idp.call('GET', '/ResourceTypes'));

@@ -25,7 +25,7 @@ interface Collision {
   secrets: { id: string; vault: string; path: string }[];
 }
 
-onBothDatabases('collisions', (database) => {
+onBothDatabases('collisions', (database, { rule }) => {
   let service: Service;
   /** Each test has a tenant of its own: a collision is looked for everywhere in one. */
   let tenant: Tenant;
@@ -93,7 +93,7 @@ onBothDatabases('collisions', (database) => {
     );
   });
 
-  test('come and go with what secrets are now: changed, rolled back, moved, deleted, restored', async () => {
+  rule('come and go with what secrets are now: changed, rolled back, moved, deleted, restored', async () => {
     const token = await fresh();
     const [a, b] = [await addVault(service, { name: 'a' }, token), await addVault(service, { name: 'b' }, token)];
     const call = (method: string, path: string, body?: object, status = 200) =>
@@ -126,7 +126,7 @@ onBothDatabases('collisions', (database) => {
     assert.deepEqual(await shown(token), []);
   });
 
-  test('count only what the caller may see, on each side', async () => {
+  rule('count only what the caller may see, on each side', async () => {
     const token = await fresh();
     const [a, b, c] = [
       await addVault(service, { name: 'a' }, token),
@@ -155,7 +155,7 @@ onBothDatabases('collisions', (database) => {
     assert.equal(refusal.status, 403);
   });
 
-  test('equal values are told only to who may read them: otherwise a guess could be tried out', async () => {
+  rule('equal values are told only to who may read them: otherwise a guess could be tried out', async () => {
     const token = await fresh();
     const [target, own] = [
       await addVault(service, { name: 'target' }, token),
@@ -211,7 +211,7 @@ onBothDatabases('collisions', (database) => {
     assert.deepEqual((await shown(token)).sort(), ['value deleted in a,b', 'value new in a,b']);
   });
 
-  test('are found however often the service was started', async () => {
+  rule('are found however often the service was started', async () => {
     const token = await fresh();
     for (const name of ['a', 'b']) await addVault(service, { name }, token);
     await addSecret(service, 'a', 'one', { value: 'same' }, token);
@@ -236,7 +236,7 @@ onBothDatabases('collisions', (database) => {
     assert.deepEqual(await shown(token), ['value one in a,b']);
   });
 
-  test('of another tenant are none of ours', async () => {
+  rule('of another tenant are none of ours', async () => {
     const one = await fresh();
     const two = await fresh();
     for (const token of [one, two]) {
@@ -255,7 +255,7 @@ onBothDatabases('collisions', (database) => {
     assert.equal(digests.filter((digest) => digest === mine).length, 1, 'each tenant has its own digests');
   });
 
-  test('no answer has a fingerprint or a value in it', async () => {
+  rule('no answer has a fingerprint or a value in it', async () => {
     const token = await fresh();
     for (const name of ['a', 'b']) {
       await addVault(service, { name }, token);

@@ -8,7 +8,7 @@ import { testAuthority } from '../../../../test/support/test-authority.ts';
 import { addPolicy, addSecret, addVault, type Statement, secretUrl } from '../../../../test/support/vaults.ts';
 import { DAY_MS, timestamp } from '../../kernel/base/clock.ts';
 
-onBothDatabases('secrets that are due', (database) => {
+onBothDatabases('secrets that are due', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   const ids = new Map<string, string>();
@@ -88,7 +88,7 @@ onBothDatabases('secrets that are due', (database) => {
     assert.deepEqual(await due('kind=failed_rotation'), ['shop/soon', 'stock/sooner'], 'each secret once');
   });
 
-  test('only what may be listed; failures and ends only of what may be read or described', async () => {
+  rule('only what may be listed; failures and ends only of what may be read or described', async () => {
     const everywhere = { action: ['secrets:list'], resource: ['vault/**'] };
     const lister = await personWith(everywhere);
     assert.deepEqual(await due('kind=rotation', lister), ['stock/sooner', 'shop/soon']);
@@ -105,7 +105,7 @@ onBothDatabases('secrets that are due', (database) => {
     assert.deepEqual(await due('kind=rotation&limit=1', partly), ['shop/soon']);
   });
 
-  test('another tenant sees its own, and who may list nothing makes no search', async () => {
+  rule('another tenant sees its own, and who may list nothing makes no search', async () => {
     const stranger = await addTenant(service);
     await addVault(service, {}, stranger.owner.token);
     const nobody = await addPerson(service, { tenant });
@@ -120,7 +120,7 @@ onBothDatabases('secrets that are due', (database) => {
     }
   });
 
-  test('what is malformed is refused', async () => {
+  rule('what is malformed is refused', async () => {
     await invalid(list(''), '/query/kind');
     await invalid(list('kind=all'), '/query/kind');
     for (const days of ['0', '366', '1.5', 'x'])
@@ -129,7 +129,7 @@ onBothDatabases('secrets that are due', (database) => {
     await invalid(list(`kind=expiry&limit=1&cursor=${next_cursor}`), '/query/cursor');
   });
 
-  test('not those that are deleted; a restored one again', async () => {
+  rule('not those that are deleted; a restored one again', async () => {
     const { token } = tenant.owner;
     await ok(service.call('DELETE', secretUrl('stock', 'sooner'), { token }));
     assert.deepEqual(await due('kind=rotation'), ['shop/soon']);

@@ -20,7 +20,7 @@ const STRONG = 'k7Qw2mZx9LpR-lantern-of-the-north';
 const OTHER = '83920174650192837465-kzQmWxPv';
 const PIN = '739105';
 
-onBothDatabases('known values', (database) => {
+onBothDatabases('known values', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   /** Lists everything, and reads what is under `open`. */
@@ -79,11 +79,11 @@ onBothDatabases('known values', (database) => {
     assert.deepEqual(await known([changing]), []);
   });
 
-  test('a secret that may only be listed is named for a value that nobody guesses', async () => {
+  rule('a secret that may only be listed is named for a value that nobody guesses', async () => {
     assert.deepEqual(await known([STRONG, OTHER], lister.token), [[0, 'shop/closed/token']]);
   });
 
-  test('nobody learns by trying which short value a secret has, unless they may read it', async () => {
+  rule('nobody learns by trying which short value a secret has, unless they may read it', async () => {
     const answer = await ok(ask([PIN, '628417', STRONG], lister.token));
     assert.deepEqual(places(answer), [
       [1, 'shop/open/pin'],
@@ -93,7 +93,7 @@ onBothDatabases('known values', (database) => {
     assert.deepEqual(await known([PIN]), [[0, 'shop/closed/pin']]);
   });
 
-  test('a digest does for the value, with the same rights', async () => {
+  rule('a digest does for the value, with the same rights', async () => {
     const all = [OTHER, 'nobody has this one', STRONG, PIN, '628417', OTHER];
     for (const { token } of [tenant.owner, lister]) {
       const byDigest = await ok(askByDigest(all, token));
@@ -145,7 +145,7 @@ onBothDatabases('known values', (database) => {
     assert.deepEqual([places(after_), after_.complete], [[[0, 'shop/open/earlier']], true]);
   });
 
-  test('another tenant, and who may list nothing, finds nothing', async () => {
+  rule('another tenant, and who may list nothing, finds nothing', async () => {
     const stranger = await addTenant(service);
     await addVault(service, {}, stranger.owner.token);
     assert.deepEqual(await known([STRONG, PIN], stranger.owner.token), []);
@@ -153,7 +153,7 @@ onBothDatabases('known values', (database) => {
     assert.deepEqual(await known([STRONG, PIN], member.token), []);
   });
 
-  test('neither log has a value, only how many were sent and known', async () => {
+  rule('neither log has a value, only how many were sent and known', async () => {
     await known([STRONG, PIN, 'nobody has this one'], lister.token);
     const [entry] = await auditOf(service, 'action=secrets:find_known', tenant.owner.token);
     assert.deepEqual(entry.details, { values: 3, known: 1, unread: 2 });
@@ -163,7 +163,7 @@ onBothDatabases('known values', (database) => {
       assert.ok(!text.includes(value));
   });
 
-  test('what is malformed or too much is refused', async () => {
+  rule('what is malformed or too much is refused', async () => {
     for (const values of [[], 'text', Array.from({ length: 101 }, () => 'x')])
       await invalid(ask(values), '/body/values');
     const send = (body: object) => service.call('POST', '/v1/secrets/known', { token: tenant.owner.token, body });
@@ -176,7 +176,7 @@ onBothDatabases('known values', (database) => {
     await refused(ask(much), 413, 'PAYLOAD_TOO_LARGE');
   });
 
-  test('an hour has an end to guesses, and none to what the caller may read', async () => {
+  rule('an hour has an end to guesses, and none to what the caller may read', async () => {
     const subject = ['known values', tenant.id, 'user', lister.id];
     const before_ = { count: UNREAD_VALUES_PER_HOUR_MAX, now: service.clock.now(), periodMs: HOUR_MS };
     await service.app.kernel.database.transaction((tx) => countedWithin(tx, subject, before_));

@@ -11,7 +11,7 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 import {
   addSecret,
@@ -28,7 +28,7 @@ import { vaultKeyPurpose } from '../vaults/index.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothInSuite('fortress secrets', (database) => {
+onSqliteAtLanding('fortress secrets', (database) => {
   let service: Service;
   let vault: string;
   let admin: Person;

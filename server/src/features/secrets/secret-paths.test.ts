@@ -69,7 +69,7 @@ const spelling = fc
   .tuple(target, fc.array(trick, { minLength: 0, maxLength: 3 }))
   .map(([path, tricks]) => tricks.reduce((text, [apply, at]) => apply(text, Math.min(at, text.length)), path));
 
-onBothDatabases('paths of secrets', (database) => {
+onBothDatabases('paths of secrets', (database, { rule }) => {
   let service: Service;
   let vault: string;
   let closedVault: string;
@@ -110,7 +110,7 @@ onBothDatabases('paths of secrets', (database) => {
     return secrets.map((secret: { path: string; version: number }) => `${secret.path} ${secret.version}`);
   };
 
-  test('read in any spelling, a path is what it says, or refused', async () => {
+  rule('read in any spelling, a path is what it says, or refused', async () => {
     const property = fc.asyncProperty(spelling, async (text) => {
       if (/[\s#]/.test(text)) return;
       const meant = decodedOnce(text.split('?')[0] ?? '');
@@ -150,7 +150,7 @@ onBothDatabases('paths of secrets', (database) => {
     }
   });
 
-  test('written, moved or deleted in any spelling, nothing closed changes', async () => {
+  rule('written, moved or deleted in any spelling, nothing closed changes', async () => {
     const before = (await state()).filter((row: string) => !isAllowed(row.split(' ')[0] ?? ''));
     const verbs: [string, string, object?][] = [
       ['PUT', '', { value: 'changed' }],
@@ -184,7 +184,7 @@ onBothDatabases('paths of secrets', (database) => {
     assert.deepEqual(left, before);
   });
 
-  test('a vault’s name has one spelling too', async () => {
+  rule('a vault’s name has one spelling too', async () => {
     const names = fc
       .tuple(fc.constantFrom(vault, closedVault), fc.array(trick, { minLength: 0, maxLength: 2 }))
       .map(([name, tricks]) => tricks.reduce((text, [apply, at]) => apply(text, Math.min(at, text.length)), name));
@@ -209,7 +209,7 @@ onBothDatabases('paths of secrets', (database) => {
     }
   });
 
-  test('a path in a body is taken as it is written, or refused', async () => {
+  rule('a path in a body is taken as it is written, or refused', async () => {
     const texts = fc
       .tuple(target, fc.array(trick, { minLength: 0, maxLength: 2 }), fc.nat(1e9))
       .map(([path, tricks, n]) =>
@@ -291,7 +291,7 @@ onBothDatabases('paths of secrets', (database) => {
     }
   });
 
-  test('verbs are no names, alone, at the end, or encoded', async () => {
+  rule('verbs are no names, alone, at the end, or encoded', async () => {
     const where = await addVault(service);
     for (const verb of ['versions', 'rotate', 'move', 'copy', 'rollback', 'restore']) {
       for (const path of [verb, `a/${verb}`, `a/b/${verb}`]) {

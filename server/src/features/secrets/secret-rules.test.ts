@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { invalid, ok, refused, tooLarge, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY, OPENSSH_ED25519 } from '../../../../test/support/test-keys.ts';
 import { addSecret, addVault, readValue, secretUrl } from '../../../../test/support/vaults.ts';
 import { ENVIRONMENTS } from '../../kernel/authz/environment.ts';
@@ -30,7 +30,7 @@ const FITTING: Record<(typeof ENVIRONMENTS)[number], [without: string[], with_: 
   ],
 };
 
-onBothInSuite('the rules of secrets', (database) => {
+onSqliteAtLanding('the rules of secrets', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {

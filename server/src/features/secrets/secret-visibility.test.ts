@@ -47,7 +47,7 @@ function regExpOf(pattern: string): RegExp {
   return new RegExp(`^${text}$`);
 }
 
-onBothDatabases('what lists show', (database) => {
+onBothDatabases('what lists show', (database, { rule }) => {
   let service: Service;
   let vault: string;
   let person: Person;
@@ -108,7 +108,7 @@ onBothDatabases('what lists show', (database) => {
       assert.deepEqual(await searched(), paths.toSorted());
     };
 
-    test('an allowed prefix, and a single path', async () => {
+    rule('an allowed prefix, and a single path', async () => {
       await allow([{ action: everything, resource: on('a/*', 'b') }]);
       await expectEverywhere(['a/b', 'a/b/c', 'a/bc', 'a/bc/d', 'b']);
       await allow([{ action: everything, resource: on('a/**') }]);
@@ -117,7 +117,7 @@ onBothDatabases('what lists show', (database) => {
       await expectEverywhere(['a/b', 'a/bc']);
     });
 
-    test('the most specific deny counts, above, at or below what is listed', async () => {
+    rule('the most specific deny counts, above, at or below what is listed', async () => {
       const all = { action: everything, resource: on('**') };
       const without = (deny: string) => [all, { effect: 'deny' as const, action: ['secrets:*'], resource: on(deny) }];
       const but = (...hidden: string[]) => PATHS.filter((path) => !hidden.includes(path));
@@ -137,7 +137,7 @@ onBothDatabases('what lists show', (database) => {
       await expectEverywhere(PATHS.filter((path) => path !== 'a' && !path.startsWith('a/')));
     });
 
-    test('a deny or an allow by tag or environment', async () => {
+    rule('a deny or an allow by tag or environment', async () => {
       await allow([{ action: everything, resource: on('**'), condition: { tag_equals: ['x'] } }]);
       await expectEverywhere(PATHS.filter((_, i) => tagsOf(i).includes('x')));
       const denied = { effect: 'deny' as const, action: ['*'], resource: ['**'], condition: { tag_equals: ['y'] } };
@@ -147,7 +147,7 @@ onBothDatabases('what lists show', (database) => {
       await expectEverywhere(PATHS.filter((_, i) => environmentOf(i) === 'staging'));
     });
 
-    test('the permission to list alone shows paths, to read alone no list', async () => {
+    rule('the permission to list alone shows paths, to read alone no list', async () => {
       await allow([{ action: ['secrets:list'], resource: on('**') }]);
       assert.deepEqual([await listed(), await aggregated(), await searched()], [PATHS.toSorted(), [], []]);
       assert.equal(await statusOf('a'), 403);
@@ -170,7 +170,7 @@ onBothDatabases('what lists show', (database) => {
     });
   });
 
-  test('an auditor sees what there is, and never a value, whatever is attached', async () => {
+  rule('an auditor sees what there is, and never a value, whatever is attached', async () => {
     const auditor = await addPerson(service, { role: 'auditor' });
     await addPolicy(service, { user: auditor.id }, [{ action: ['*'], resource: ['*'] }]);
     const { token } = auditor;
@@ -189,7 +189,7 @@ onBothDatabases('what lists show', (database) => {
     }
   });
 
-  test('who may not read a value cannot put it, or describe it, so that they may', async () => {
+  rule('who may not read a value cannot put it, or describe it, so that they may', async () => {
     const vault = await addVault(service);
     const writer = await addPerson(service);
     await ok(service.call('POST', `/v1/vaults/${vault}/members`, { body: { user: writer.id, role: 'writer' } }), 201);
@@ -224,7 +224,7 @@ onBothDatabases('what lists show', (database) => {
     await ok(service.call('PUT', secretUrl(vault, 'open'), { token, body: { metadata: { tags: ['x'] } } }));
   });
 
-  test('a version is shown to who may see it as it was and as it is', async () => {
+  rule('a version is shown to who may see it as it was and as it is', async () => {
     const vault = await addVault(service);
     const value = 'content when restricted';
     const { id } = await addSecret(service, vault, 'a/s', { value, metadata: { tags: ['restricted'] } });
@@ -268,7 +268,7 @@ onBothDatabases('what lists show', (database) => {
     assert.equal(now, value);
   });
 
-  test('a token shows no more than its scope, though its owner may see everything', async () => {
+  rule('a token shows no more than its scope, though its owner may see everything', async () => {
     const token = async (scope: object) => (await addToken(service, service.adminToken, { scope })).token as string;
     const get = (rest: string, by: string) => service.call('GET', `/v1/vaults/${vault}/${rest}`, { token: by });
     const elsewhere = await token({ vaults: ['another'] });

@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('secrets', (database) => {
+onBothDatabases('secrets', (database, { rule }) => {
   let service: Service;
   let vault: string;
   before(async () => {
@@ -71,7 +71,7 @@ onBothDatabases('secrets', (database) => {
     assert.ok(secrets_count >= 1);
   });
 
-  test('a path is the same with its slashes raw or as %2F, in every verb', async () => {
+  rule('a path is the same with its slashes raw or as %2F, in every verb', async () => {
     const { path } = await make();
     const encoded = path.replaceAll('/', '%2F');
     assert.equal(await readValue(service, vault, encoded), `value of ${path}`);
@@ -120,7 +120,7 @@ onBothDatabases('secrets', (database) => {
     assert.equal((await ok(send('GET', secretUrl(vault, path)))).version, 5);
   });
 
-  test('metadata merges: what is given replaces, null removes, the rest stays', async () => {
+  rule('metadata merges: what is given replaces, null removes, the rest stays', async () => {
     const { path } = await make({ metadata: { description: 'd', tags: ['t', 'u'], ticket: 'X-1' } });
     const changed = async (metadata: object) => (await ok(put(path, { metadata }))).metadata;
     assert.deepEqual(await changed({ owner: 'ann' }), {
@@ -144,7 +144,7 @@ onBothDatabases('secrets', (database) => {
     await ok(put(path, { metadata: { ...many(4, 60), k0: null } }));
   });
 
-  test('each version can be read with the metadata it had', async () => {
+  rule('each version can be read with the metadata it had', async () => {
     const { path } = await make({ value: 'one', metadata: { description: 'first', tags: ['a'] } });
     await ok(put(path, { value: 'two' }));
     await ok(put(path, { metadata: { description: 'second', tags: ['b'] } }));
@@ -269,7 +269,7 @@ onBothDatabases('secrets', (database) => {
     await invalid(send('POST', secretUrl(vault, path, 'rollback'), {}), '/body/to_version');
   });
 
-  test('rotating replaces the value at once and says when next', async () => {
+  rule('rotating replaces the value at once and says when next', async () => {
     const { path, made } = await make({ type: 'api_key', rotation: { interval_days: 30 } });
     assert.equal(Date.parse(made.next_rotation) - Date.parse(made.created_at), 30 * DAY_MS);
     service.clock.advance(DAY_MS);
@@ -309,7 +309,7 @@ onBothDatabases('secrets', (database) => {
     assert.equal((await versionsOf(path)).length, 2);
   });
 
-  test('a repeated key is answered by what the caller may, conditions included', async () => {
+  rule('a repeated key is answered by what the caller may, conditions included', async () => {
     const person = await addPerson(service);
     const on = [`vault/${vault}/**`];
     const condition = { environment: ['staging'], tag_equals: ['mine'] };
@@ -327,7 +327,7 @@ onBothDatabases('secrets', (database) => {
     await refused(create(), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('a taken path is refused, whatever else is asked', async () => {
+  rule('a taken path is refused, whatever else is asked', async () => {
     const { path } = await make();
     const again = (more: object) => send('POST', `/v1/vaults/${vault}/secrets`, { path, value: 'x', ...more });
     await refused(again({}), 409, 'SECRET_ALREADY_EXISTS');
@@ -337,7 +337,7 @@ onBothDatabases('secrets', (database) => {
     assert.equal(await readValue(service, vault, path), `value of ${path}`);
   });
 
-  test('what is not there is told only to who may read', async () => {
+  rule('what is not there is told only to who may read', async () => {
     const { path } = await make();
     const stranger = await addPerson(service);
     const { token } = stranger;
@@ -362,7 +362,7 @@ onBothDatabases('secrets', (database) => {
     await refused(send('GET', secretUrl(vault, path), undefined, { token: owner.token }), 404, 'VAULT_NOT_FOUND');
   });
 
-  test('the log has each change with the secret and its version, and no reason or value', async () => {
+  rule('the log has each change with the secret and its version, and no reason or value', async () => {
     const { path, made } = await make({ reason: 'why on earth' });
     await ok(put(path, { value: 'two', metadata: { tags: ['x'] }, reason: 'because' }));
     await ok(send('POST', secretUrl(vault, path, 'rotate'), { value: 'three' }));

@@ -12,7 +12,7 @@ import {
   tryLogIn,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
@@ -22,7 +22,7 @@ import { USERS } from '../users/index.ts';
 const PASSWORD = 'a first password, long enough';
 
 /** Accounts that have no password: there is none to ask for, so something else has to prove who sets one. */
-onBothInSuite('a first password', (database) => {
+onSqliteAtLanding('a first password', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: { CV_TRUSTED_PROXIES: '127.0.0.1' } });

@@ -16,10 +16,10 @@ import {
 } from '../../../../test/support/passkeys.ts';
 import { addPerson, addTenant, invalid, logIn, ok, refused } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('signing in with a passkey', (database) => {
+onSqliteAtLanding('signing in with a passkey', (database) => {
   let service: Service;
 
   before(async () => {

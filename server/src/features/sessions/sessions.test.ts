@@ -15,7 +15,7 @@ import {
   tryLogIn,
 } from '../../../../test/support/people.ts';
 import { asTheService } from '../../../../test/support/rows.ts';
-import { CHEAP_PASSWORDS, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { CHEAP_PASSWORDS, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { auditOf } from '../../../../test/support/vaults.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { COST_DEFAULT } from '../../kernel/crypto/argon2-cost.ts';
@@ -24,7 +24,7 @@ import { USERS } from '../users/index.ts';
 
 const NEW_PASSWORD = 'another password, long enough';
 
-onBothInSuite('sessions', (database) => {
+onSqliteAtLanding('sessions', (database) => {
   let service: Service;
 
   before(async () => {

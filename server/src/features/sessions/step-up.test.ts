@@ -22,13 +22,13 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 
-onBothInSuite('showing a second factor again', (database) => {
+onSqliteAtLanding('showing a second factor again', (database) => {
   let service: Service;
 
   before(async () => {

@@ -5,7 +5,7 @@ import { SAME_ORIGIN, withSession } from '../../../../test/support/console-reque
 import { fromElsewhere, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addPerson, addTenant, addToken, ok, refused, type Tenant } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
 
 /** A browser that signs in with a provider for itself, as the console does. */
@@ -13,7 +13,7 @@ import { begin, poll, sendForm, startDevice } from '../../../../test/support/sig
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothInSuite('sign-on of a browser', (database) => {
+onSqliteAtLanding('sign-on of a browser', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
   let tenant: Tenant;

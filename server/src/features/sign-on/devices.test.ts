@@ -11,14 +11,14 @@ import {
   ok,
   refused,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 
 /** Command lines that a person confirms, and the providers of a tenant. */
 
-onBothInSuite('device codes', (database) => {
+onSqliteAtLanding('device codes', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });
@@ -200,7 +200,7 @@ onBothInSuite('device codes', (database) => {
   });
 });
 
-onBothInSuite('providers', (database) => {
+onSqliteAtLanding('providers', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });

@@ -5,7 +5,7 @@ import { json, OutsideIssuer } from '../../../../test/support/external-issuer.ts
 import { OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addTenant, ok, openSession, refused, type Tenant } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, confirm, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 
 /**
@@ -20,7 +20,7 @@ after(() => {
   evil.close();
 });
 
-onBothInSuite('a provider that leads people on to another one', (database) => {
+onSqliteAtLanding('a provider that leads people on to another one', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
   let tenant: Tenant;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addTenant, invalid, ok, type Tenant } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { roleOf } from './accounts.ts';
 import { isPublicIssuer } from './public-issuers.ts';
 import { findProvider, updateProvider } from './store.ts';
@@ -24,7 +24,7 @@ test('issuers of everybody are told apart from those of one organization', () =>
     assert.equal(isPublicIssuer(issuer), false, issuer);
 });
 
-onBothInSuite('a provider whose issuer serves everybody', (database) => {
+onSqliteAtLanding('a provider whose issuer serves everybody', (database) => {
   let service: Service;
   let tenant: Tenant;
   before(async () => {

@@ -13,7 +13,7 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, confirm, type Device, finish, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
 import { MINUTE_MS } from '../../kernel/base/clock.ts';
 
@@ -28,7 +28,7 @@ after(() => {
   forger.close();
 });
 
-onBothInSuite('sign-on', (database) => {
+onSqliteAtLanding('sign-on', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });

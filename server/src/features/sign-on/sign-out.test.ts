@@ -4,7 +4,7 @@ import { assembled, json, newIssuerKey, OutsideIssuer, signed } from '../../../.
 import { fromElsewhere, OUTSIDE_ENV } from '../../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { addTenant, ok, openSession, refused, type Tenant, uniqueName } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, confirm, type Device, finish, poll, sendForm, startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 
@@ -21,7 +21,7 @@ after(() => {
   forger.close();
 });
 
-onBothInSuite('sign-out at a provider', (database) => {
+onSqliteAtLanding('sign-out at a provider', (database) => {
   let service: Service;
   let tenant: Tenant;
   let sub: string;

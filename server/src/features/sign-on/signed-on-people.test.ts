@@ -14,7 +14,7 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
@@ -27,7 +27,7 @@ const TOKEN = INVITATION_TOKEN.create();
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothInSuite('people whom a provider signs in', (database) => {
+onSqliteAtLanding('people whom a provider signs in', (database) => {
   let service: Service;
   let browser: SignOnBrowser;
 

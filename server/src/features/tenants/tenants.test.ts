@@ -11,9 +11,9 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 
-onBothInSuite('tenants', (database) => {
+onSqliteAtLanding('tenants', (database) => {
   let service: Service;
 
   before(async () => {

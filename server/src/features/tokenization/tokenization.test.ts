@@ -3,14 +3,14 @@ import { after, before, test } from 'node:test';
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused, tooLarge, uniqueName } from '../../../../test/support/people.ts';
 import { leaveUnrecorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addVault, auditOf, runPurges, whileHeld } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 import { VAULTS } from '../vaults/index.ts';
 
 const MIB = 1024 * 1024;
 
-onBothInSuite('tokens that stand for values', (database) => {
+onSqliteAtLanding('tokens that stand for values', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {

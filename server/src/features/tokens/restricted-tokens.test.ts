@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy } from '../../../../test/support/vaults.ts';
 import { DECLARATIONS } from '../../tools/declarations.ts';
 
 const PASSWORD = 'correct horse battery 9';
 
 /** A token with a ceiling must find no way to lift it: neither through its owner's account nor through another one. */
-onBothInSuite('a token with a scope or an address list', (database) => {
+onSqliteAtLanding('a token with a scope or an address list', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -129,7 +129,7 @@ onBothInSuite('a token with a scope or an address list', (database) => {
   });
 });
 
-onBothInSuite('accounts', (database) => {
+onSqliteAtLanding('accounts', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

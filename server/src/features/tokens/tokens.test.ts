@@ -13,10 +13,10 @@ import {
   type Person,
   refused,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('personal access tokens', (database) => {
+onSqliteAtLanding('personal access tokens', (database) => {
   let service: Service;
   let admin: Person;
   let member: Person;

@@ -4,7 +4,7 @@ import { addPerson, invalid, ok, refused } from '../../../../test/support/people
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, pathsIn, secretUrl } from '../../../../test/support/vaults.ts';
 
-onBothDatabases('entries that an import leaves out', (database) => {
+onBothDatabases('entries that an import leaves out', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -26,7 +26,7 @@ onBothDatabases('entries that an import leaves out', (database) => {
     assert.deepEqual(json.changes, [{ path: 'y', change: 'create', version: 1 }]);
   });
 
-  test('are refused if there is no such entry, and if nothing is left', async () => {
+  rule('are refused if there is no such entry, and if nothing is left', async () => {
     const vault = await addVault(service);
     const file = { dotenv: 'A=1\nB=2\n', prefix: 'api' };
     await invalid(bring(vault, { ...file, leave_out: ['A'] }), '/body/leave_out/0');
@@ -37,7 +37,7 @@ onBothDatabases('entries that an import leaves out', (database) => {
     assert.deepEqual(await pathsIn(service, vault), []);
   });
 
-  test('are those that a preview finds wrong, if it is asked to keep going', async () => {
+  rule('are those that a preview finds wrong, if it is asked to keep going', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'THERE', { value: 'hidden-value' });
     await addSecret(service, vault, 'DATA', { type: 'json', value: '{}' });
@@ -74,7 +74,7 @@ onBothDatabases('entries that an import leaves out', (database) => {
     assert.equal((await ok(service.call('GET', secretUrl(vault, 'DATA')))).version, 1);
   });
 
-  test('do not show what looks like no path, nor which path one may not write', async () => {
+  rule('do not show what looks like no path, nor which path one may not write', async () => {
     const vault = await addVault(service);
     const odd = await bring(vault, { secrets: { 'pass word?': 'x', a: 'y' }, dry_run: true, keep_going: true });
     assert.equal(odd.body.problems[0].path, '?');
@@ -90,7 +90,7 @@ onBothDatabases('entries that an import leaves out', (database) => {
     assert.deepEqual(await pathsIn(service, vault), ['mine/a']);
   });
 
-  test('obey the rules of the vault all the same', async () => {
+  rule('obey the rules of the vault all the same', async () => {
     const vault = await addVault(service, { environment: 'production' });
     const body = { secrets: { a: 'x' }, dry_run: true, keep_going: true };
     await refused(bring(vault, body), 409, 'VAULT_ENV_PROMOTE_REQUIRED');

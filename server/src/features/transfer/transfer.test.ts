@@ -17,7 +17,7 @@ import {
 import { newId } from '../../kernel/base/ids.ts';
 import { SECRETS } from '../secrets/index.ts';
 
-onBothDatabases('import and export', (database) => {
+onBothDatabases('import and export', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -103,7 +103,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal(row?.secrets_count, Number(row?.stored));
     });
 
-    test('of a .env file takes its names as paths, below a prefix', async () => {
+    rule('of a .env file takes its names as paths, below a prefix', async () => {
       const vault = await addVault(service);
       const dotenv = `# shop\nexport DB_URL="postgres://u:p@h/d?x=1#y"\nBLANK=' '\nEMPTY=\nMULTI='a\nb'\nplain=x # note\n`;
       const answer = await ok(bring(vault, { dotenv, prefix: 'shop/env' }));
@@ -117,7 +117,7 @@ onBothDatabases('import and export', (database) => {
       });
     });
 
-    test('of a .env file takes what people have, and says what they may have meant otherwise', async () => {
+    rule('of a .env file takes what people have, and says what they may have meant otherwise', async () => {
       const vault = await addVault(service);
       const dotenv = [
         ...['spring.datasource-url=a', 'EMPTY=', '2FA=b', 'TICKS=`it\'s "c"`', 'TWICE=1', `URL=https://\${HOST}/$PORT`],
@@ -160,7 +160,7 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual([json.changes[0].path, json.warnings], ['versions/in/json', []]);
     });
 
-    test('tried first, tells exactly what it then does, and writes nothing', async () => {
+    rule('tried first, tells exactly what it then does, and writes nothing', async () => {
       const vault = await addVault(service);
       await addSecret(service, vault, 'a', { value: '1' });
       await addSecret(service, vault, 'b', { value: '1' });
@@ -216,7 +216,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal(await versionOf(vault, 'there'), 1);
     });
 
-    test('needs exactly one source with something in it', async () => {
+    rule('needs exactly one source with something in it', async () => {
       const vault = await addVault(service);
       for (const body of [{}, { secrets: { a: 'x' }, dotenv: 'A=1' }, { secrets: {} }, { dotenv: '# nothing\n' }]) {
         await invalid(bring(vault, body), '/body');
@@ -226,7 +226,7 @@ onBothDatabases('import and export', (database) => {
       await refused(bring('no-such-vault', { secrets: { a: 'x' } }), 404, 'VAULT_NOT_FOUND');
     });
 
-    test('takes a thousand entries, and not one more', async () => {
+    rule('takes a thousand entries, and not one more', async () => {
       const vault = await addVault(service);
       const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, `v${i}`]));
       await invalid(bring(vault, { secrets: many(1001) }), '/body/secrets');
@@ -238,7 +238,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal((await ok(service.call('GET', `/v1/vaults/${vault}`))).secrets_count, 1000);
     });
 
-    test('obeys the rules of environments', async () => {
+    rule('obeys the rules of environments', async () => {
       const vault = await addVault(service, { environment: 'production' });
       const secrets = { a: 'x' };
       await refused(bring(vault, { secrets }), 409, 'VAULT_ENV_PROMOTE_REQUIRED');
@@ -250,7 +250,7 @@ onBothDatabases('import and export', (database) => {
       await ok(bring(vault, { secrets: { a: 'y' } }));
     });
 
-    test('tells that a value is the same only to who may read it', async () => {
+    rule('tells that a value is the same only to who may read it', async () => {
       const vault = await addVault(service);
       await addSecret(service, vault, 'pin', { value: '1234' });
       const guesser = await addPerson(service);
@@ -267,7 +267,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal((await ok(bring(vault, { secrets: { pin: '1234' } }))).unchanged, 1);
     });
 
-    test('needs the right to each path, and names the one it was refused for in the log alone', async () => {
+    rule('needs the right to each path, and names the one it was refused for in the log alone', async () => {
       const vault = await addVault(service);
       await addSecret(service, vault, 'mine/old');
       const person = await addPerson(service);
@@ -293,7 +293,7 @@ onBothDatabases('import and export', (database) => {
       await refused(bring(vault, { secrets: { a: 'x' } }, stranger.token), 403, 'INSUFFICIENT_PRIVILEGE');
     });
 
-    test('tells nothing of a path that may neither be made nor changed', async () => {
+    rule('tells nothing of a path that may neither be made nor changed', async () => {
       const vault = await addVault(service);
       await addSecret(service, vault, 'there');
       const person = await addPerson(service);
@@ -309,7 +309,7 @@ onBothDatabases('import and export', (database) => {
       }
     });
 
-    test('is recorded whole, and for each secret it made or changed', async () => {
+    rule('is recorded whole, and for each secret it made or changed', async () => {
       const vault = await addVault(service);
       const old = await addSecret(service, vault, 'old');
       await addSecret(service, vault, 'same', { value: 's' });
@@ -351,7 +351,7 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual(await ok(take(await addVault(service))), {});
     });
 
-    test('as .env is what was imported, to a shell and to libraries', async () => {
+    rule('as .env is what was imported, to a shell and to libraries', async () => {
       const vault = await addVault(service);
       const dotenv = `A=x\nB_2=\nJSON='{"a": "$HOME #1"}'\n_c='two\nlines '\nd="it's = é 🔑"\n`;
       const values = { A: 'x', B_2: '', JSON: '{"a": "$HOME #1"}', _c: 'two\nlines ', d: "it's = é 🔑" };
@@ -364,7 +364,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal((await take(await addVault(service), 'format=dotenv')).text, '');
     });
 
-    test('for Docker has each value as it is, to the end of its line', async () => {
+    rule('for Docker has each value as it is, to the end of its line', async () => {
       const vault = await addVault(service);
       const values = { A: '', B: ` '"\\ \${X} #1 `, C: "it's $5" };
       await ok(bring(vault, { secrets: values }));
@@ -374,7 +374,7 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual(DOCKER_READER.read([answer.text]), [values]);
     });
 
-    test('names paths as programs like them, and refuses two of one name', async () => {
+    rule('names paths as programs like them, and refuses two of one name', async () => {
       const vault = await addVault(service);
       await ok(bring(vault, { secrets: { 'db/password': 'p', 'api-key.v2': 'k', '1st': 'f' } }));
       for (const format of ['dotenv', 'docker']) {
@@ -387,7 +387,7 @@ onBothDatabases('import and export', (database) => {
       await ok(take(vault));
     });
 
-    test('for shells has each value in quotes, and gives no path the name of what loads code', async () => {
+    rule('for shells has each value in quotes, and gives no path the name of what loads code', async () => {
       const vault = await addVault(service);
       await ok(
         bring(vault, {
@@ -419,7 +419,7 @@ onBothDatabases('import and export', (database) => {
       }
     });
 
-    test('refuses by its path what its readers would not read alike, and then tells nothing', async () => {
+    rule('refuses by its path what its readers would not read alike, and then tells nothing', async () => {
       const vault = await addVault(service);
       const unreadable = { 'bin/nul': 'hush\0b', 'bin/cr': 'hush\r\nb', 'quo/tes': `hush's "x"` };
       await ok(bring(vault, { secrets: { fine: 'x', ...unreadable } }));
@@ -440,7 +440,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal((await pathsRefused('dotenv', 'many/')).length, 20);
     });
 
-    test('is refused whole if one secret may not be read; a narrower prefix is not', async () => {
+    rule('is refused whole if one secret may not be read; a narrower prefix is not', async () => {
       const vault = await addVault(service);
       for (const path of ['a/1', 'a/2', 'b/1']) await addSecret(service, vault, path);
       const person = await addPerson(service);
@@ -463,7 +463,7 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual(whole.details, { format: 'json', secrets: 2, fortress_left_out: 0 });
     });
 
-    test('tells nothing of what is hidden', async () => {
+    rule('tells nothing of what is hidden', async () => {
       const vault = await addVault(service);
       for (const path of ['open/a', 'open/tagged', 'closed/a']) {
         await addSecret(service, vault, path, { metadata: { tags: path === 'open/tagged' ? ['t'] : [] } });
@@ -493,7 +493,7 @@ onBothDatabases('import and export', (database) => {
       assert.equal(text.split('\n').length, 3001);
     });
 
-    test('of more than ten thousand asks for a prefix', async () => {
+    rule('of more than ten thousand asks for a prefix', async () => {
       const vault = await addVault(service);
       await addSecret(service, vault, 'one');
       const { database: db } = service.app.kernel;

@@ -13,10 +13,10 @@ import {
   refused,
   tryLogIn,
 } from '../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp } from '../../../../test/support/totp.ts';
 
-onBothInSuite('a break-glass owner', (database) => {
+onSqliteAtLanding('a break-glass owner', (database) => {
   let service: Service;
 
   before(async () => {

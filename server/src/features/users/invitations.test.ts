@@ -18,12 +18,12 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { behindItsBack } from '../../../../test/support/rows.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { INVITATION_TTL_MS } from './invitation.ts';
 
 const PASSWORD = 'chosen by themselves';
 
-onBothInSuite('invitations', (database) => {
+onSqliteAtLanding('invitations', (database) => {
   let service: Service;
   let admin: Person;
   let foreign: Tenant;

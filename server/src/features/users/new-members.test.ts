@@ -16,11 +16,11 @@ import {
   uniqueName,
 } from '../../../../test/support/people.ts';
 import { catchUp } from '../../../../test/support/rollups.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 
-onBothInSuite('people who are created as members of vaults', (database) => {
+onSqliteAtLanding('people who are created as members of vaults', (database) => {
   let service: Service;
   let admin: Person;
 

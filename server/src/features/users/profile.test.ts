@@ -16,12 +16,12 @@ import {
 } from '../../../../test/support/people.ts';
 import { statementsDuring } from '../../../../test/support/queries.ts';
 import { recorded } from '../../../../test/support/rows.ts';
-import { onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 import { TOKENS } from '../tokens/index.ts';
 
-onBothInSuite('what people have besides their password, and how they are called', (database) => {
+onSqliteAtLanding('what people have besides their password, and how they are called', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });

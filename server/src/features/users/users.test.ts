@@ -15,7 +15,7 @@ import {
 } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 
-onBothDatabases('users', (database) => {
+onBothDatabases('users', (database, { rule }) => {
   let service: Service;
   let admin: Person;
   let foreign: Tenant;
@@ -54,7 +54,7 @@ onBothDatabases('users', (database) => {
     assert.deepEqual(await read(made.id), made);
   });
 
-  test('a password is never told back, only that there is one', async () => {
+  rule('a password is never told back, only that there is one', async () => {
     const answer = await create({ email: 'with-password@example.com', password: 'a password to hide' });
     assert.equal(answer.body.has_password, true);
     assert.ok(!answer.text.includes('a password to hide') && !answer.text.includes('argon2'));
@@ -87,7 +87,7 @@ onBothDatabases('users', (database) => {
     assert.deepEqual(statuses, [201, ...Array(19).fill(409)]);
   });
 
-  test('fields that are unknown, missing or out of bounds are pointed at', async () => {
+  rule('fields that are unknown, missing or out of bounds are pointed at', async () => {
     const tries: [object, string][] = [
       [{}, '/body/email'],
       [{ email: 'no-address' }, '/body/email'],
@@ -104,14 +104,14 @@ onBothDatabases('users', (database) => {
     await invalid(patch(id, { status: 'deleted' }), '/body/status');
   });
 
-  test('a change keeps what it does not name', async () => {
+  rule('a change keeps what it does not name', async () => {
     const made = await someone({ name: 'Before', role: 'auditor' });
     assert.deepEqual(await ok(patch(made.id, { name: 'After' })), { ...made, name: 'After' });
     assert.deepEqual(await ok(patch(made.id, {})), { ...made, name: 'After' });
     assert.deepEqual(await read(made.id), { ...made, name: 'After' });
   });
 
-  test('who is deleted is gone, and the address is free again', async () => {
+  rule('who is deleted is gone, and the address is free again', async () => {
     const { id, email } = await someone();
     await ok(remove(id), 200);
     await refused(service.call('GET', `/v1/users/${id}`), 404, 'NOT_FOUND');
@@ -120,7 +120,7 @@ onBothDatabases('users', (database) => {
     assert.notEqual((await ok(create({ email }), 201)).id, id);
   });
 
-  test('users of another tenant do not exist', async () => {
+  rule('users of another tenant do not exist', async () => {
     const { id, name } = await someone({ name: 'Untouched' });
     const { token } = foreign.owner;
     await refused(service.call('GET', `/v1/users/${id}`, { token }), 404, 'NOT_FOUND');
@@ -144,7 +144,7 @@ onBothDatabases('users', (database) => {
   });
 
   describe('owners', () => {
-    test('an admin can neither make, change nor remove one, and nothing changes', async () => {
+    rule('an admin can neither make, change nor remove one, and nothing changes', async () => {
       const owner = await someone({ role: 'owner' });
       const plain = await someone();
       await refused(create({ email: 'crown@example.com', role: 'owner' }, admin.token), 403, 'INSUFFICIENT_PRIVILEGE');
@@ -165,7 +165,7 @@ onBothDatabases('users', (database) => {
       assert.ok(!emails.includes('crown@example.com'));
     });
 
-    test('an owner’s token that is not for it cannot make one either', async () => {
+    rule('an owner’s token that is not for it cannot make one either', async () => {
       const scope = { actions: ['users:create', 'users:update'] };
       const { token } = await ok(service.call('POST', '/auth/tokens', { body: { name: 'narrow', scope } }), 201);
       await ok(create({ email: 'narrow@example.com' }, token), 201);

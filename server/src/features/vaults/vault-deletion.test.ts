@@ -15,7 +15,7 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { runJobs } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('deleting a production vault', (database) => {
+onBothDatabases('deleting a production vault', (database, { rule }) => {
   let service: Service;
   let tenant: Tenant;
   let admin: Person;
@@ -80,12 +80,12 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.equal(await statusOf(name), 'active');
   });
 
-  test('who asked does not count', async () => {
+  rule('who asked does not count', async () => {
     const id = await ask(await newVault());
     await refused(decide(tenant.owner.token, id, 'approve'), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('who became a manager since does not count: added, by a group, or raised', async () => {
+  rule('who became a manager since does not count: added, by a group, or raised', async () => {
     const { token } = tenant.owner;
     const name = await newVault();
     const members = `/v1/vaults/${name}/members`;
@@ -126,7 +126,7 @@ onBothDatabases('deleting a production vault', (database) => {
     for (const person of [added, joined, raised]) await ok(as(person.token, 'GET', `/approvals/${again}`));
   });
 
-  test('an admin who is no member waits while a manager besides the requester is left', async () => {
+  rule('an admin who is no member waits while a manager besides the requester is left', async () => {
     const name = await newVault();
     const id = await ask(name);
     const { message } = await refused(decide(admin.token, id, 'approve'), 403, 'INSUFFICIENT_PRIVILEGE');
@@ -138,7 +138,7 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.equal((await ok(decide(admin.token, id, 'approve'))).status, 'completed');
   });
 
-  test('an admin who is no member takes the level of the managers where the only one is the requester', async () => {
+  rule('an admin who is no member takes the level of the managers where the only one is the requester', async () => {
     const third = await addPerson(service, { tenant, role: 'admin' });
     // Its creator is its manager.
     const name = uniqueName('live');
@@ -151,7 +151,7 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.deepEqual([whole.status, whole.levels[1].decided_by.id], ['completed', third.id]);
   });
 
-  test('rejected or expired, the vault is as it was', async () => {
+  rule('rejected or expired, the vault is as it was', async () => {
     const rejected = await newVault();
     await ok(decide(manager.token, await ask(rejected), 'reject'));
     assert.equal(await statusOf(rejected), 'active');
@@ -162,7 +162,7 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.equal(await statusOf(expired), 'active');
   });
 
-  test('it waits for one approval: asked again the answer is the same, and another asker is told of it', async () => {
+  rule('it waits for one approval: asked again the answer is the same, and another asker is told of it', async () => {
     const name = await newVault();
     const id = await ask(name);
     assert.equal(await ask(name), id);
@@ -171,7 +171,7 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.equal(await statusOf(name), 'pending_deletion');
   });
 
-  test('an admin alone in a tenant asks and approves, in two calls', async () => {
+  rule('an admin alone in a tenant asks and approves, in two calls', async () => {
     const alone = await addTenant(service);
     const { token } = alone.owner;
     const name = uniqueName('live');
@@ -193,7 +193,7 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.equal(entries.filter((entry: { status: number }) => entry.status === 200).length, 1);
   });
 
-  test('another tenant’s approval does not exist, and other vaults need none', async () => {
+  rule('another tenant’s approval does not exist, and other vaults need none', async () => {
     const id = await ask(await newVault());
     await refused(decide(service.adminToken, id, 'approve'), 404, 'NOT_FOUND');
     const name = uniqueName('staging');

@@ -47,7 +47,7 @@ const TABLE: [string, (vault: string) => [method: string, path: string, body?: o
 ];
 const ROLES: VaultRole[] = ['reader', 'writer', 'manager'];
 
-onBothDatabases('members of a vault', (database) => {
+onBothDatabases('members of a vault', (database, { rule }) => {
   let service: Service;
   let person: Person;
   before(async () => {
@@ -73,7 +73,7 @@ onBothDatabases('members of a vault', (database) => {
   };
 
   for (const [index, role] of ROLES.entries()) {
-    test(`a ${role} may do what the table says, in that vault only`, async () => {
+    rule(`a ${role} may do what the table says, in that vault only`, async () => {
       const vault = await vaultWithSecrets();
       const elsewhere = await vaultWithSecrets();
       await ok(add(vault, { user: person.id, role }), 201);
@@ -90,7 +90,7 @@ onBothDatabases('members of a vault', (database) => {
     });
   }
 
-  test('what a writer tokenized a reader does not get back, a writer does', async () => {
+  rule('what a writer tokenized a reader does not get back, a writer does', async () => {
     const vault = await addVault(service);
     const { token: stored } = await ok(send('POST', `/v1/vaults/${vault}/tokenize`, { value: 'x' }), 201);
     const back = () => send('POST', `/v1/vaults/${vault}/detokenize`, { token: stored }, person.token);
@@ -100,7 +100,7 @@ onBothDatabases('members of a vault', (database) => {
     await ok(back());
   });
 
-  test('whoever makes a vault is its manager, and no longer once taken out', async () => {
+  rule('whoever makes a vault is its manager, and no longer once taken out', async () => {
     const maker = await addPerson(service);
     await addPolicy(service, { user: maker.id }, [{ action: ['vaults:create'], resource: ['vault/*'] }]);
     const vault = await addVault(service, {}, maker.token);
@@ -131,7 +131,7 @@ onBothDatabases('members of a vault', (database) => {
     assert.equal(await roles(auditor.token), null, 'who sees it by their role in the tenant is no member');
   });
 
-  test('added by id or address, changed and taken out: each counts on the very next request', async () => {
+  rule('added by id or address, changed and taken out: each counts on the very next request', async () => {
     const vault = await addVault(service);
     const made = await ok(add(vault, { user: person.email.toUpperCase(), role: 'reader' }), 201);
     assert.deepEqual(
@@ -169,7 +169,7 @@ onBothDatabases('members of a vault', (database) => {
     await ok(send('GET', secretUrl(vault, 'a'), undefined, person.token));
   });
 
-  test('a deny of a policy wins over membership', async () => {
+  rule('a deny of a policy wins over membership', async () => {
     const one = await addPerson(service);
     const vault = await vaultWithSecrets();
     await ok(add(vault, { user: one.id, role: 'manager' }), 201);
@@ -180,7 +180,7 @@ onBothDatabases('members of a vault', (database) => {
     await ok(send('GET', secretUrl(vault, 'b'), undefined, one.token));
   });
 
-  test('a deleted person or group is no member any more', async () => {
+  rule('a deleted person or group is no member any more', async () => {
     const vault = await addVault(service);
     const leaver = await ok(send('POST', '/v1/users', { email: `${uniqueName('leaver')}@example.com` }), 201);
     const group = await ok(send('POST', '/v1/groups', { name: uniqueName('group') }), 201);
@@ -238,7 +238,7 @@ onBothDatabases('members of a vault', (database) => {
     await invalid(send('GET', `/v1/vaults/${vault}/members?cursor=${cursor}`), '/query/cursor');
   });
 
-  test('a token with a limit grants no membership and changes none', async () => {
+  rule('a token with a limit grants no membership and changes none', async () => {
     const vault = await addVault(service);
     await ok(add(vault, { user: person.id, role: 'reader' }), 201);
     const at = `/v1/vaults/${vault}/members/${person.id}`;
@@ -256,7 +256,7 @@ onBothDatabases('members of a vault', (database) => {
     }
   });
 
-  test('people and groups of another tenant do not exist, nor does the vault to them', async () => {
+  rule('people and groups of another tenant do not exist, nor does the vault to them', async () => {
     const vault = await addVault(service);
     const { owner } = await addTenant(service);
     const theirs = await ok(send('POST', '/v1/groups', { name: uniqueName('theirs') }, owner.token), 201);
@@ -273,7 +273,7 @@ onBothDatabases('members of a vault', (database) => {
     await refused(send('DELETE', `/v1/vaults/${vault}/members/${owner.id}`), 404, 'NOT_FOUND');
   });
 
-  test('nobody, two at once, or an unknown role is pointed at', async () => {
+  rule('nobody, two at once, or an unknown role is pointed at', async () => {
     const vault = await addVault(service);
     await invalid(add(vault, { role: 'reader' }), '/body');
     await invalid(add(vault, { user: person.id, group: 'x', role: 'reader' }), '/body');
@@ -283,7 +283,7 @@ onBothDatabases('members of a vault', (database) => {
     await refused(add(vault, { user: 'nobody@example.com', role: 'reader' }), 404, 'NOT_FOUND');
   });
 
-  test('every change of members is recorded with whom and as what', async () => {
+  rule('every change of members is recorded with whom and as what', async () => {
     const vault = await addVault(service);
     await ok(add(vault, { user: person.id, role: 'reader' }), 201);
     await ok(send('PATCH', `/v1/vaults/${vault}/members/${person.id}`, { role: 'manager' }));

@@ -16,7 +16,7 @@ import {
 } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 
-onBothDatabases('vaults deleted and destroyed', (database) => {
+onBothDatabases('vaults deleted and destroyed', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -46,14 +46,14 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     };
   };
 
-  test('deleting says until when it can be undone', async () => {
+  rule('deleting says until when it can be undone', async () => {
     const vault = await addVault(service);
     const gone = await ok(send('DELETE', `/v1/vaults/${vault}`));
     assert.equal(gone.status, 'deleted');
     assert.equal(Date.parse(gone.purge_at) - Date.parse(gone.deleted_at), 30 * DAY_MS);
   });
 
-  test('everything in a deleted vault is a vault that is not there', async () => {
+  rule('everything in a deleted vault is a vault that is not there', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'a/b');
     const { token: stored } = await ok(send('POST', `/v1/vaults/${vault}/tokenize`, { value: 'kept' }), 201);
@@ -160,7 +160,7 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     assert.equal(await readValue(service, vault, 'kept'), 'another');
   });
 
-  test('a restored vault is not destroyed when its time would have come', async () => {
+  rule('a restored vault is not destroyed when its time would have come', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'a');
     await ok(send('DELETE', `/v1/vaults/${vault}`));
@@ -219,8 +219,8 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
   });
 });
 
-onBothDatabases('vaults deleted and kept shorter', (database) => {
-  test('how long is a setting', async () => {
+onBothDatabases('vaults deleted and kept shorter', (database, { rule }) => {
+  rule('how long is a setting', async () => {
     const service = await startService(database, { env: { CV_VAULT_RETENTION_DAYS: '2' } });
     const vault = await addVault(service);
     await ok(service.call('DELETE', `/v1/vaults/${vault}`));

@@ -12,7 +12,7 @@ import {
   secretUrl,
 } from '../../../../test/support/vaults.ts';
 
-onBothDatabases('vaults', (database) => {
+onBothDatabases('vaults', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -86,7 +86,7 @@ onBothDatabases('vaults', (database) => {
     assert.deepEqual(read, { ...made, your_role: 'manager', policies: read.policies });
   });
 
-  test('what is left out has the defaults of the contract', async () => {
+  rule('what is left out has the defaults of the contract', async () => {
     const made = await ok(send('POST', '/v1/vaults', { name: uniqueName('plain'), environment: 'staging' }), 201);
     assert.deepEqual(made.encryption, {
       algorithm: 'AES-256-GCM',
@@ -100,7 +100,7 @@ onBothDatabases('vaults', (database) => {
     );
   });
 
-  test('an environment is written short or long, in any case, and stored in one spelling', async () => {
+  rule('an environment is written short or long, in any case, and stored in one spelling', async () => {
     const rows: [string, string][] = [
       ['Dev', 'development'],
       ['DEVELOPMENT', 'development'],
@@ -125,7 +125,7 @@ onBothDatabases('vaults', (database) => {
     assert.equal(plain.environment, 'development', 'where nothing is said');
   });
 
-  test('names that are none, or mean something to the service, are refused', async () => {
+  rule('names that are none, or mean something to the service, are refused', async () => {
     for (const name of ['', '-a', '.', '..', 'a/b', 'a b', 'a*', 'é', 'a%2Fb', 'x'.repeat(64), 1]) {
       await invalid(send('POST', '/v1/vaults', { name, environment: 'dev' }), '/body/name');
     }
@@ -154,7 +154,7 @@ onBothDatabases('vaults', (database) => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)]);
   });
 
-  test('fields that are unknown, too many or too large are pointed at', async () => {
+  rule('fields that are unknown, too many or too large are pointed at', async () => {
     const base = { name: uniqueName('bad'), environment: 'dev' };
     const rows: [object, string][] = [
       [{ owner: 'me' }, '/body/owner'],
@@ -179,7 +179,7 @@ onBothDatabases('vaults', (database) => {
     await refused(send('GET', `/v1/vaults/${base.name}`), 404, 'VAULT_NOT_FOUND');
   });
 
-  test('a tag with a comma, and an environment that there is not, are refused with what to send', async () => {
+  rule('a tag with a comma, and an environment that there is not, are refused with what to send', async () => {
     const refusal = async (more: object) => {
       const error = await refused(
         send('POST', '/v1/vaults', { name: uniqueName('v'), ...more }),
@@ -241,7 +241,7 @@ onBothDatabases('vaults', (database) => {
     }
   });
 
-  test('who is asked sees only what they may: members their vaults, a policy its pattern, others nothing', async () => {
+  rule('who is asked sees only what they may: members their vaults, a policy its pattern, others nothing', async () => {
     const tag = uniqueName('seen');
     const team = uniqueName('team');
     const make = (name: string) => addVault(service, { name, tags: [tag] });
@@ -263,7 +263,7 @@ onBothDatabases('vaults', (database) => {
     assert.deepEqual(await names(`tags=${tag}`, person.token), { names: [one, other].sort(), total: 2 });
   });
 
-  test('a token bound to a vault lists that one; bound to other actions, nothing', async () => {
+  rule('a token bound to a vault lists that one; bound to other actions, nothing', async () => {
     const [mine] = [await addVault(service), await addVault(service)];
     const bound = await addToken(service, service.adminToken, { scope: { vaults: [mine] } });
     assert.deepEqual(await names('', bound.token), { names: [mine], total: 1 });
@@ -271,7 +271,7 @@ onBothDatabases('vaults', (database) => {
     await refused(send('GET', '/v1/vaults', undefined, elsewhere.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('the detail names ordinary secrets that the caller may see, and no more', async () => {
+  rule('the detail names ordinary secrets that the caller may see, and no more', async () => {
     const vault = await addVault(service);
     const [a, b] = [await addSecret(service, vault, 'team/a'), await addSecret(service, vault, 'other/b')];
     const detail = await ok(send('GET', `/v1/vaults/${vault}`));
@@ -301,7 +301,7 @@ onBothDatabases('vaults', (database) => {
     assert.deepEqual([cut.secret_ids.length, cut.secret_ids_truncated, cut.secrets_count], [1000, true, 1001]);
   });
 
-  test('the detail names attached policies that say something about the vault', async () => {
+  rule('the detail names attached policies that say something about the vault', async () => {
     const vault = await addVault(service);
     const { owner } = await addTenant(service);
     await ok(send('POST', '/v1/vaults', { name: vault, environment: 'dev' }, owner.token), 201);
@@ -328,7 +328,7 @@ onBothDatabases('vaults', (database) => {
     assert.deepEqual(policies.map((policy: { name: string }) => policy.name).sort(), touching.sort());
   });
 
-  test('description, tags, key age and audit settings can be changed, one without the others', async () => {
+  rule('description, tags, key age and audit settings can be changed, one without the others', async () => {
     const vault = await addVault(service, { description: 'old', tags: ['a'] });
     const changed = await ok(send('PATCH', `/v1/vaults/${vault}`, { description: 'new' }));
     assert.deepEqual([changed.description, changed.tags], ['new', ['a']]);
@@ -342,7 +342,7 @@ onBothDatabases('vaults', (database) => {
     assert.deepEqual(read, again);
   });
 
-  test('name and zero knowledge never change, and unknown fields are refused', async () => {
+  rule('name and zero knowledge never change, and unknown fields are refused', async () => {
     const vault = await addVault(service);
     const patch = (body: object) => send('PATCH', `/v1/vaults/${vault}`, body);
     await invalid(patch({ name: 'other' }), '/body/name');
@@ -359,7 +359,7 @@ onBothDatabases('vaults', (database) => {
     assert.equal((await ok(send('GET', `/v1/vaults/${sealed}`))).is_zero_knowledge, true);
   });
 
-  test('a machine reads no more from the deletion on, and again from the restore on', async () => {
+  rule('a machine reads no more from the deletion on, and again from the restore on', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'a');
     const machine = await addConnection(service, vault, { scopes: ['secrets:read'] });
@@ -374,7 +374,7 @@ onBothDatabases('vaults', (database) => {
     await ok(read());
   });
 
-  test('another tenant’s vault does not exist', async () => {
+  rule('another tenant’s vault does not exist', async () => {
     const vault = await addVault(service, { description: 'untouched' });
     const { token } = (await addTenant(service)).owner;
     const tries: [string, string, object?][] = [

@@ -14,7 +14,7 @@ import {
   refused,
   uniqueName,
 } from '../../../../test/support/people.ts';
-import { type Answer, onBothInSuite, type Service, startService } from '../../../../test/support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { presigned, type StsAccount, StsServer } from '../../../../test/support/sts.ts';
 import { TokenReviewServer } from '../../../../test/support/token-review.ts';
 import { addSecret, addVault, secretUrl } from '../../../../test/support/vaults.ts';
@@ -42,7 +42,7 @@ after(() => {
   for (const server of [provider, forger, cluster, sts]) server.close();
 });
 
-onBothInSuite('workload identity', (database) => {
+onSqliteAtLanding('workload identity', (database) => {
   let service: Service;
   let vault: string;
   let machine: Machine;

@@ -29,7 +29,7 @@ function detecting(service: () => Service) {
   return { found, setThresholds };
 }
 
-onBothDatabases('detectors of what nobody renewed', (database) => {
+onBothDatabases('detectors of what nobody renewed', (database, { rule }) => {
   let service: Service;
   const { found, setThresholds } = detecting(() => service);
   before(async () => {
@@ -83,7 +83,7 @@ onBothDatabases('detectors of what nobody renewed', (database) => {
       assert.deepEqual(all.map(({ resource }) => resource).sort(), [`vault/${vault}/damaged`, `vault/${vault}/sound`]);
     });
 
-    test('of a production fortress secret it is critical', async () => {
+    rule('of a production fortress secret it is critical', async () => {
       const tenant = await addTenant(service);
       const { token } = tenant.owner;
       const vault = await addVault(service, { environment: 'production' }, token);
@@ -129,7 +129,7 @@ onBothDatabases('detectors of what nobody renewed', (database) => {
   });
 });
 
-onBothDatabases('detectors of what is counted', (database) => {
+onBothDatabases('detectors of what is counted', (database, { rule }) => {
   let service: Service;
   const { found, setThresholds } = detecting(() => service);
   before(async () => {
@@ -188,13 +188,13 @@ onBothDatabases('detectors of what is counted', (database) => {
       assert.deepEqual([whole.samples, Math.round(whole.mean * whole.samples)], [30 * 24, (30 * 24 - 48) * 5 + 200]);
     });
 
-    test('with fewer than 7 days of history nothing is raised', async () => {
+    rule('with fewer than 7 days of history nothing is raised', async () => {
       const tenant = await addTenant(service);
       await readOften(tenant, 7);
       assert.deepEqual(await found(tenant, 'unusual_access_pattern'), []);
     });
 
-    test('nor for a secret that is new, or deleted', async () => {
+    rule('nor for a secret that is new, or deleted', async () => {
       const tenant = await addTenant(service);
       const { token } = tenant.owner;
       const { vault, resource } = await readOften(tenant, 31);
@@ -220,7 +220,7 @@ onBothDatabases('detectors of what is counted', (database) => {
       assert.equal(spike.observed.reads_last_24h, 45);
     });
 
-    test('the tenant’s own threshold applies', async () => {
+    rule('the tenant’s own threshold applies', async () => {
       const tenant = await addTenant(service);
       await readOften(tenant, 31);
       await setThresholds(tenant, { unusual_access_pattern: 41 });
@@ -240,7 +240,7 @@ onBothDatabases('detectors of what is counted', (database) => {
       return { machine, uses: { resource: connectionResource(machine.client_id), actor_kind: 'app_connection' } };
     }
 
-    test('ip_region_anomaly: a use from a country not seen in 30 days', async () => {
+    rule('ip_region_anomaly: a use from a country not seen in 30 days', async () => {
       const tenant = await addTenant(service);
       const { machine, uses } = await oldConnection(tenant);
       await addPast(service, tenant.id, eachHour(600, 0, { ...uses, country: 'DE', reads: 1 }));
@@ -317,7 +317,7 @@ onBothDatabases('detectors of what is counted', (database) => {
     assert.equal((await found(tenant, 'risk_score_spike')).length, 3);
   });
 
-  test('thresholds are checked', async () => {
+  rule('thresholds are checked', async () => {
     const tenant = await addTenant(service);
     const { token } = tenant.owner;
     const url = '/v1/tenant/settings';

@@ -17,7 +17,7 @@ const ENV = { CV_OUTBOUND_ALLOW: '127.0.0.1/32' };
 const ZK_SECRET = { key: new Uint8Array(32).fill(7) };
 const endIn = (pem: string) => new X509Certificate(pem).validToDate.toISOString();
 
-onBothDatabases('certificates that end soon', (database) => {
+onBothDatabases('certificates that end soon', (database, { rule }) => {
   let service: Service;
   let receiver: Receiver;
   let tenant: Tenant;
@@ -118,7 +118,7 @@ onBothDatabases('certificates that end soon', (database) => {
     assert.equal((await notes()).length, 2);
   });
 
-  test('are announced as they are now: replaced in time, or brought back by a rollback', async () => {
+  rule('are announced as they are now: replaced in time, or brought back by a rollback', async () => {
     const [near, far] = [await certificate(10), await certificate(100)];
     for (const path of ['renewed', 'rolled-back']) {
       await add(path, near);
@@ -130,7 +130,7 @@ onBothDatabases('certificates that end soon', (database) => {
     assert.equal(event.secret.expires_at, endIn(near));
   });
 
-  test('are announced wherever they come from: import, copy, move', async () => {
+  rule('are announced wherever they come from: import, copy, move', async () => {
     const near = await certificate(10);
     const body = { secrets: { imported: near }, type: 'certificate' };
     await ok(call('POST', `/v1/vaults/${vault}/import`, body));
@@ -149,7 +149,7 @@ onBothDatabases('certificates that end soon', (database) => {
     assert.equal((await announced()).length, 5);
   });
 
-  test('are not announced while the secret or its vault is deleted', async () => {
+  rule('are not announced while the secret or its vault is deleted', async () => {
     await add('deleted', await certificate(10));
     await ok(call('DELETE', secretUrl(vault, 'deleted')));
     const gone = await addVault(service, {}, tenant.owner.token);
@@ -163,7 +163,7 @@ onBothDatabases('certificates that end soon', (database) => {
     assert.deepEqual(await announcedPaths(), ['deleted', 'of-a-vault']);
   });
 
-  test('are announced of fortress secrets too', async () => {
+  rule('are announced of fortress secrets too', async () => {
     const { id, token } = await addColleague(service, tenant.id, 'member', { mfaAt: service.clock.now() });
     await ok(call('POST', `/v1/vaults/${vault}/members`, { user: id, role: 'writer' }), 201);
     const secret = { type: 'certificate', protection: 'fortress', value: await certificate(10) };
@@ -171,7 +171,7 @@ onBothDatabases('certificates that end soon', (database) => {
     assert.deepEqual(await announcedPaths(), ['guarded']);
   });
 
-  test('are not announced of other types, zero-knowledge vaults, and values without an end', async () => {
+  rule('are not announced of other types, zero-knowledge vaults, and values without an end', async () => {
     const near = await certificate(10);
     await add('generic', near, { type: 'generic' });
     await add('own-type', near, { type: 'tls_bundle' });
@@ -237,7 +237,7 @@ onBothDatabases('certificates that end soon', (database) => {
     assert.equal((await announced(other)).length, 1);
   });
 
-  test('are not announced while the clock is wrong', async () => {
+  rule('are not announced while the clock is wrong', async () => {
     const wrong = await startService(database, { env: ENV });
     wrong.expectErrorLogs(/clock/);
     const token = (await subscribed(wrong)).owner.token;

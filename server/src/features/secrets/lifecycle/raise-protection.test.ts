@@ -13,7 +13,7 @@ import {
   tryLogIn,
   uniqueName,
 } from '../../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../../test/support/service.ts';
 import { addTotp } from '../../../../../test/support/totp.ts';
 import { addPolicy, addSecret, addVault, auditOf, pathsIn, secretUrl } from '../../../../../test/support/vaults.ts';
 import { DAY_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
@@ -21,7 +21,7 @@ import { DAY_MS, SECOND_MS } from '../../../kernel/base/clock.ts';
 const STEP_MS = 30 * SECOND_MS;
 const RAISE = { protection: 'fortress' } as const;
 
-onBothInSuite('an ordinary secret that is made a fortress secret', (database) => {
+onSqliteAtLanding('an ordinary secret that is made a fortress secret', (database) => {
   let service: Service;
   let vault: string;
   let admin: Person;

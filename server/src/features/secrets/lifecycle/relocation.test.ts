@@ -18,7 +18,7 @@ import { DAY_MS } from '../../../kernel/base/clock.ts';
 
 const CONFLICT = 'VAULT_ENV_CONFLICT';
 
-onBothDatabases('moving and copying', (database) => {
+onBothDatabases('moving and copying', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -129,7 +129,7 @@ onBothDatabases('moving and copying', (database) => {
     await second.close();
   });
 
-  test('a place that is taken, reserved, malformed or its own is refused, and nothing changes', async () => {
+  rule('a place that is taken, reserved, malformed or its own is refused, and nothing changes', async () => {
     const [from, to] = await two();
     await addSecret(service, from, 'a', { metadata: { tags: ['t'] } });
     await addSecret(service, to, 'taken', { value: 'theirs', metadata: { tags: ['t'] } });
@@ -154,7 +154,7 @@ onBothDatabases('moving and copying', (database) => {
     await ok(move(from, 'a', { to_vault: to, to_path: 'taken' }));
   });
 
-  test('each end needs its own permission, and neither is told of without it', async () => {
+  rule('each end needs its own permission, and neither is told of without it', async () => {
     const [from, to] = await two();
     await addSecret(service, from, 'a');
     const person = await addPerson(service);
@@ -184,7 +184,7 @@ onBothDatabases('moving and copying', (database) => {
     await ok(move(from, 'a', { to_vault: to, to_path: 'open/x' }, by));
   });
 
-  test('conditions at the destination are asked of the tags and the environment it will have there', async () => {
+  rule('conditions at the destination are asked of the tags and the environment it will have there', async () => {
     const [from] = await two({ environment: 'development' });
     const to = await addVault(service, { environment: 'development' });
     const person = await addPerson(service);
@@ -202,7 +202,7 @@ onBothDatabases('moving and copying', (database) => {
     await refused(go('plain'), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('what does not fit there is told only to who may put something there', async () => {
+  rule('what does not fit there is told only to who may put something there', async () => {
     const [from] = await two();
     const production = await addVault(service, { environment: 'production' });
     const sealed = await addVault(service, { is_zero_knowledge: true });
@@ -232,7 +232,7 @@ onBothDatabases('moving and copying', (database) => {
     ['production', 'production', 'staging', CONFLICT, CONFLICT],
     ['production', 'production', 'development', CONFLICT, CONFLICT],
   ];
-  test('environments decide as when a secret is made', async () => {
+  rule('environments decide as when a secret is made', async () => {
     for (const [source, own, target, without, promoted] of FITTING) {
       const from = await addVault(service, { environment: source });
       const to = await addVault(service, { environment: target });
@@ -255,7 +255,7 @@ onBothDatabases('moving and copying', (database) => {
     }
   });
 
-  test('both ends are recorded, with where it came from and went', async () => {
+  rule('both ends are recorded, with where it came from and went', async () => {
     const [from, to] = await two();
     const made = await addSecret(service, from, 'a');
     await ok(copy(from, 'a', { to_vault: to, to_path: 'c' }), 201);
@@ -278,7 +278,7 @@ onBothDatabases('moving and copying', (database) => {
     assert.equal(copied.request_id, left[1]?.request_id);
   });
 
-  test('another tenant’s vault is no destination, whatever its name', async () => {
+  rule('another tenant’s vault is no destination, whatever its name', async () => {
     const [from] = await two();
     await addSecret(service, from, 'a');
     const { owner } = await addTenant(service);

@@ -14,7 +14,7 @@ import {
 } from '../../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../../kernel/base/clock.ts';
 
-onBothDatabases('deleted secrets', (database) => {
+onBothDatabases('deleted secrets', (database, { rule }) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -25,7 +25,7 @@ onBothDatabases('deleted secrets', (database) => {
     service.call(method, path, { token, ...(body !== undefined && { body }) });
   const count = async (vault: string) => (await ok(send('GET', `/v1/vaults/${vault}`))).secrets_count as number;
 
-  test('are told until when they are kept, and are nowhere to be found', async () => {
+  rule('are told until when they are kept, and are nowhere to be found', async () => {
     const [vault, other] = [await addVault(service), await addVault(service)];
     const made = await addSecret(service, vault, 'a/b', { value: 'the same thing', metadata: { tags: ['t'] } });
     await addSecret(service, other, 'a/b', { value: 'the same thing' });
@@ -159,7 +159,7 @@ onBothDatabases('deleted secrets', (database) => {
     await refused(send('POST', secretUrl(vault, 'a', 'restore')), 404, 'SECRET_NOT_FOUND');
   });
 
-  test('are restored only by who may, decided by the tags and environment they have', async () => {
+  rule('are restored only by who may, decided by the tags and environment they have', async () => {
     const vault = await addVault(service, { environment: 'development' });
     const person = await addPerson(service);
     await addPolicy(service, { user: person.id }, [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addPerson, invalid, ok, refused, uniqueName } from '../../../../../test/support/people.ts';
-import { onBothInSuite, type Service, startService } from '../../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../../test/support/service.ts';
 import { LOCALHOST_CERTIFICATE } from '../../../../../test/support/test-keys.ts';
 import { addPolicy, addSecret, addVault, auditOf, readValue, secretUrl } from '../../../../../test/support/vaults.ts';
 
-onBothInSuite('the type of a secret', (database) => {
+onSqliteAtLanding('the type of a secret', (database) => {
   let service: Service;
   let vault: string;
   before(async () => {

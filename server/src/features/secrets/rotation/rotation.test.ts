@@ -18,7 +18,7 @@ import { SECRETS } from '../index.ts';
 import { BackendRotations } from './backend-rotation.ts';
 import { rotateSecretsJob } from './rotation-job.ts';
 
-onBothDatabases('scheduled rotation', (database) => {
+onBothDatabases('scheduled rotation', (database, { rule }) => {
   let service: Service;
   let vault: string;
   before(async () => {
@@ -66,7 +66,7 @@ onBothDatabases('scheduled rotation', (database) => {
     );
   });
 
-  test('makes what the type or the generator says', async () => {
+  rule('makes what the type or the generator says', async () => {
     const rows: [object, RegExp][] = [
       [{ type: 'api_key' }, /^[A-Za-z0-9]{40}$/],
       [{ type: 'token' }, /^[A-Za-z0-9_-]{43}$/],
@@ -91,7 +91,7 @@ onBothDatabases('scheduled rotation', (database) => {
     }
   });
 
-  test('a change of the interval counts from the last rotation', async () => {
+  rule('a change of the interval counts from the last rotation', async () => {
     const { path } = await make();
     await ok(send('POST', secretUrl(vault, path, 'rotate')));
     service.clock.advance(3 * DAY_MS);
@@ -107,7 +107,7 @@ onBothDatabases('scheduled rotation', (database) => {
     assert.equal((await read(path)).version, 5);
   });
 
-  test('what is deleted, or in a deleted vault, is left alone until it is back', async () => {
+  rule('what is deleted, or in a deleted vault, is left alone until it is back', async () => {
     const where = await addVault(service);
     const rotation = { interval_days: 1 };
     await addSecret(service, where, 'gone', { type: 'password', rotation });
@@ -138,7 +138,7 @@ onBothDatabases('scheduled rotation', (database) => {
     assert.deepEqual(new Set(secrets.map((secret: { version: number }) => secret.version)), new Set([2]));
   });
 
-  test('one that cannot be rotated is tried again in an hour, says why, and holds up no other', async () => {
+  rule('one that cannot be rotated is tried again in an hour, says why, and holds up no other', async () => {
     const value = { host: 'h', port: 1, database: 'd', username: 'not a role!', password: 'p' };
     const rotation = { interval_days: 1, backend: { kind: 'postgres_role' } };
     const bad = await make({ type: 'database', value: JSON.stringify(value), rotation });
