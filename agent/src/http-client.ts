@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { exchange, type WholeAnswer } from '../../client/src/node/exchange.ts';
 
-export interface Answer {
-  status: number;
-  headers: IncomingMessage['headers'];
-  body: Buffer;
-}
+export type Answer = WholeAnswer;
 
 export interface Call {
   method: string;
@@ -37,37 +34,16 @@ export class HttpClient {
     this.#timeoutMs = timeoutMs;
   }
 
-  call({ method, path, headers = {}, body, signal, bytesMax = BYTES_MAX }: Call): Promise<Answer> {
-    const isTls = this.#base.protocol === 'https:';
-    const agent = this.#agentNow(isTls);
+  async call({ method, path, headers = {}, body, signal, bytesMax = BYTES_MAX }: Call): Promise<Answer> {
+    const url = new URL(this.#pathOf(path), this.#base).href;
+    const route = { agent: this.#agentNow(this.#base.protocol === 'https:') };
     const signals = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)]);
-    const answered = Promise.withResolvers<Answer>();
-    const fail = (error: Error & { code?: string }) =>
-      answered.reject(new NoAnswerError(`no answer (${error.code ?? error.name})`, { cause: error }));
-    const request = (isTls ? httpsRequest : httpRequest)(new URL(this.#pathOf(path), this.#base), {
-      method,
-      agent,
-      signal: signals,
-      headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
-    });
-    request.once('error', fail);
-    request.once('response', (response) => {
-      const chunks: Buffer[] = [];
-      let total = 0;
-      response.on('data', (chunk: Buffer) => {
-        total += chunk.length;
-        if (total > bytesMax) request.destroy(new Error('the answer is too large'));
-        else chunks.push(chunk);
-      });
-      response.once('error', fail);
-      response.once('end', () => {
-        const isWhole = response.complete;
-        if (!isWhole) return fail(new Error('the answer was cut'));
-        answered.resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
-      });
-    });
-    request.end(body);
-    return answered.promise;
+    try {
+      return await exchange({ method, url, headers, body, signal: signals, route, bytesMax });
+    } catch (error) {
+      const { code, name } = error as Error & { code?: string };
+      throw new NoAnswerError(`no answer (${code ?? name})`, { cause: error });
+    }
   }
 
   /** Connections are used again until the CA file changes; then none that the old one vouched for is. */

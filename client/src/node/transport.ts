@@ -1,6 +1,7 @@
-import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
+import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { ClientIdentity, Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import { exchange, type WholeAnswer } from './exchange.ts';
 
 export interface NodeTransportOptions {
   /** The CA certificates to trust instead of those of the system, in PEM. */
@@ -58,48 +59,16 @@ function retire(agent: HttpsAgent): void {
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-function send(
-  { method, url, headers, body, signal }: TransportRequest,
+async function send(
+  request: TransportRequest,
   route: { agent: HttpAgent } | { socketPath: string },
   bytesMax: number,
 ): Promise<TransportResponse> {
-  const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
-  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const request = (url.startsWith('https:') ? https() : http()).request(url, {
-    method,
-    ...route,
-    signal,
-    headers: { ...headers, ...length },
-  });
-  request.once('error', reject);
-  request.once('response', (response: IncomingMessage) => {
-    const chunks: Buffer[] = [];
-    let total = 0;
-    response.on('data', (chunk: Buffer) => {
-      total += chunk.length;
-      if (total > bytesMax) request.destroy(new Error('the answer is too large'));
-      else chunks.push(chunk);
-    });
-    response.once('error', reject);
-    response.once('close', () => {
-      // After the end this has no effect any more.
-      reject(new Error('the answer was cut'));
-    });
-    response.once('end', () => {
-      if (!response.complete) return;
-      const text = Buffer.concat(chunks).toString('utf8');
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: { get: (name) => headerOf(response, name) },
-        text: async () => text,
-      });
-    });
-  });
-  request.end(body);
-  return promise;
+  const { status, headers, body } = await exchange({ ...request, route, bytesMax });
+  return { status, headers: { get: (name) => headerOf(headers, name) }, text: async () => body.toString('utf8') };
 }
 
-function headerOf(response: IncomingMessage, name: string): string | null {
-  const value = response.headers[name.toLowerCase()];
+function headerOf(headers: WholeAnswer['headers'], name: string): string | null {
+  const value = headers[name.toLowerCase()];
   return Array.isArray(value) ? value.join(', ') : (value ?? null);
 }
