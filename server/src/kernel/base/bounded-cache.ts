@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** A part that several values share, such as a policy of many principals. Its bytes are counted once, however many values refer to it. */
 export interface SharedPart {
   readonly bytes: number;
@@ -17,102 +19,64 @@ const ENTRY_BYTES = 96;
 export const SECRET_KEY_BYTES = 512;
 export const KEY_PAIR_BYTES = 8 * 1024;
 
-/** Removals after which an idle iterator is dropped. */
-const CHANGES_MAX = 1000;
-
+/** A value of any type, because lru-cache stores only objects and texts. */
 interface Entry<V> {
   readonly value: V;
-  readonly bytes: number;
 }
 
-/** A map that evicts the least recently used entries once the total size exceeds the limit. */
-export class BoundedCache<K, V> {
-  readonly #entries = new Map<K, Entry<V>>();
+/** Evicts the least recently used entries once the total size, that of shared parts included, exceeds the limit. */
+export class BoundedCache<K extends {}, V> {
+  readonly #entries: LRUCache<K, Entry<V>>;
   readonly #bounds: CacheBounds<K, V>;
   /** How many entries refer to each shared part. */
   readonly #holders = new Map<SharedPart, number>();
-  #bytes = 0;
-  /** An iterator at the least recently used entry. A new iterator would first have to skip the slots of all removed entries, on every eviction. */
-  #oldest: MapIterator<K> | null = null;
-  /** Entries moved or removed since the iterator last advanced. */
-  #changes = 0;
+  #sharedBytes = 0;
 
   constructor(bounds: CacheBounds<K, V>) {
     this.#bounds = bounds;
+    this.#entries = new LRUCache({
+      maxSize: bounds.bytesMax,
+      sizeCalculation: ({ value }, key) => Math.max(1, Math.ceil(ENTRY_BYTES + bounds.bytesOf(value, key))),
+      ...(bounds.sharedParts !== undefined && { dispose: ({ value }) => this.#release(value) }),
+    });
   }
 
   get(key: K): V | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    if (this.#bytes > this.#bounds.bytesMax / 2) {
-      this.#remove(key);
-      this.#entries.set(key, entry);
-    }
-    return entry.value;
+    return this.#entries.get(key)?.value;
   }
 
   /** An entry larger than the whole cache is not stored. */
   set(key: K, value: V): void {
-    this.delete(key);
-    const bytes = ENTRY_BYTES + this.#bounds.bytesOf(value, key);
-    this.#entries.set(key, { value, bytes });
-    this.#bytes += bytes + this.#hold(value);
-    while (this.#bytes > this.#bounds.bytesMax) this.#evictOldest();
-  }
-
-  #evictOldest(): void {
-    this.#changes = 0;
-    this.#oldest ??= this.#entries.keys();
-    let { done, value } = this.#oldest.next();
-    if (done) {
-      this.#oldest = this.#entries.keys();
-      ({ value } = this.#oldest.next());
-    }
-    this.delete(value as K);
-  }
-
-  /**
-   * The map is rebuilt again and again as entries are removed, and an iterator keeps every earlier state of it in memory, with its values, until it
-   * advances. One that does not advance is dropped.
-   */
-  #remove(key: K): void {
-    this.#entries.delete(key);
-    if (++this.#changes > CHANGES_MAX) this.#oldest = null;
+    const entry = { value };
+    // Of parts that the former value has too, the last holder must not end in between.
+    this.#hold(value);
+    this.#entries.set(key, entry);
+    if (this.#entries.peek(key) !== entry) this.#release(value);
+    while (this.bytes > this.#bounds.bytesMax) this.#entries.pop();
   }
 
   delete(key: K): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#remove(key);
-    this.#bytes -= entry.bytes + this.#release(entry.value);
+    this.#entries.delete(key);
   }
 
-  /** Returns the bytes of the parts that no other entry held before. */
-  #hold(value: V): number {
-    let bytes = 0;
+  #hold(value: V): void {
     for (const part of this.#bounds.sharedParts?.(value) ?? []) {
       const holders = this.#holders.get(part) ?? 0;
       this.#holders.set(part, holders + 1);
-      if (holders === 0) bytes += part.bytes;
+      if (holders === 0) this.#sharedBytes += part.bytes;
     }
-    return bytes;
   }
 
-  /** Returns the bytes of the parts that no entry holds any more. */
-  #release(value: V): number {
-    let bytes = 0;
+  #release(value: V): void {
     for (const part of this.#bounds.sharedParts?.(value) ?? []) {
       const holders = this.#holders.get(part) ?? 0;
       if (holders > 1) this.#holders.set(part, holders - 1);
-      else if (this.#holders.delete(part)) bytes += part.bytes;
+      else if (this.#holders.delete(part)) this.#sharedBytes -= part.bytes;
     }
-    return bytes;
   }
 
   clear(): void {
     this.#entries.clear();
-    this.#holders.clear();
-    this.#bytes = 0;
   }
 
   get size(): number {
@@ -120,6 +84,6 @@ export class BoundedCache<K, V> {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#entries.calculatedSize + this.#sharedBytes;
   }
 }
