@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { blocksOf, examplesOf, guidePages, hasBothWays, readGuidePage, settingsOf } from '../support/guide-pages.ts';
-import { type ServiceProcess, spawnService, stopService } from '../support/process.ts';
-import { call } from '../support/service.ts';
+import { copyMigratedFile } from '../support/migrated-file.ts';
+import { type Service, startService } from '../support/service.ts';
 
 const HOME = join(import.meta.dirname, '../..');
 /** In a checkout it is run by npm, which the folder of an example knows nothing of. */
@@ -14,8 +15,22 @@ const VERIFY = join(HOME, 'cli/src/verify/main.ts');
 /** What an example began in the background ends with the script, however that ends. */
 const END_JOBS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT";
 
+/** A fresh installation in a folder of its own, where the data folder is called as the guide calls it. */
+async function install(env: Record<string, string> = {}): Promise<Service> {
+  const dataDir = join(mkdtempSync(join(tmpdir(), 'coffer-guide-')), 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  copyMigratedFile(dataDir);
+  // Most tests do without the console, which an installation has.
+  return startService('sqlite', { dataDir, env: { CV_CONSOLE: 'on', ...env } });
+}
+
+async function uninstall(service: Service): Promise<void> {
+  await service.close();
+  rmSync(dirname(service.dataDir), { recursive: true, force: true });
+}
+
 /** What bash prints when a script is pasted into it beside the data folder of the service. */
-async function pasted(page: string, script: string, service: ServiceProcess): Promise<string> {
+async function pasted(page: string, script: string, service: Service): Promise<string> {
   const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: dirname(service.dataDir),
     env: {
@@ -42,11 +57,11 @@ describe('the guide', () => {
     test(`every example of ${page} works when pasted, with ${way}, on a fresh installation`, async () => {
       const examples = examplesOf(page, way);
       assert.ok(examples.length > 0, 'a page has examples');
-      const service = await spawnService({ env: settingsOf(page) });
+      const service = await install(settingsOf(page));
       const script = [END_JOBS, ...blocksOf('README.md', 'sh'), ...examples].join('\n');
       const stdout = await pasted(page, script, service);
       assert.doesNotMatch(stdout, /"error"/);
-      await stopService(service);
+      await uninstall(service);
     });
   }
 
@@ -68,11 +83,11 @@ describe('the guide', () => {
 });
 
 describe('pages outside the guide', () => {
-  let service: ServiceProcess;
+  let service: Service;
   before(async () => {
-    service = await spawnService();
+    service = await install();
   });
-  after(() => stopService(service));
+  after(() => uninstall(service));
 
   test('the first five minutes of README.md work when pasted', async () => {
     const readme = readFileSync(join(HOME, 'README.md'), 'utf8');
@@ -104,7 +119,7 @@ describe('pages outside the guide', () => {
   });
 
   test('operations.md names metrics that exist', async () => {
-    const answer = await call(service.url, 'GET', '/metrics', { token: service.adminToken() });
+    const answer = await service.call('GET', '/metrics');
     const named = [...text.matchAll(/`(cv_[a-z0-9_]+)`/g)].map((match) => String(match[1]));
     assert.ok(named.length > 4);
     for (const name of named) assert.ok(answer.text.includes(`# TYPE ${name} `), name);
