@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../server/src/assembly/settings.ts';
-import { compactAuditJob } from '../server/src/features/audit/index.ts';
+import { compactAuditJob } from '../server/src/features/audit/compaction/index.ts';
 import { HOUR_MS } from '../server/src/kernel/base/clock.ts';
 import { withKernel } from '../server/src/operator/with-kernel.ts';
 import { DATABASE_FILE } from '../server/src/start/open-storage.ts';

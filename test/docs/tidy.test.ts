@@ -71,6 +71,30 @@ describe('layers', () => {
     }
   });
 
+  test('a door of a feature, or of a room in it, has few names', () => {
+    const NAMES_MAX = 20;
+    /** Doors that are still too wide, with the names that each has. They may only lose some. */
+    const WIDE: Record<string, number> = {
+      'app-connections': 34,
+      groups: 22,
+      mfa: 32,
+      'sign-on': 25,
+      tokens: 30,
+      users: 43,
+      vaults: 33,
+    };
+    for (const file of sources.filter((f) => featureOf(f) !== null && f.endsWith('/index.ts'))) {
+      const names = [...read(file).matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, list = '']) =>
+        list.split(',').filter((name) => name.trim() !== ''),
+      );
+      assert.ok(names.length > 0, `${file} lets nothing out`);
+      const room = file.slice('server/src/features/'.length, -'/index.ts'.length);
+      const max = WIDE[room] ?? NAMES_MAX;
+      assert.ok(names.length <= max, `${file} has ${names.length} names, and may have ${max}`);
+      if (WIDE[room] !== undefined) assert.equal(names.length, max, `${file} has fewer names now: lower its number`);
+    }
+  });
+
   test('features do not need each other in a circle', () => {
     const needs = new Map<string, Set<string>>();
     for (const file of sources.filter((f) => featureOf(f) !== null && !isTest(f))) {

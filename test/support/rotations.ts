@@ -1,4 +1,4 @@
-import { ROTATIONS } from '../../server/src/features/secrets/index.ts';
+import { ROTATIONS } from '../../server/src/features/secrets/rotation/index.ts';
 import { newId } from '../../server/src/kernel/base/ids.ts';
 import { asTheService } from './rows.ts';
 import type { Service } from './service.ts';

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import {
   ArchiveError,
-  type ArchiveRow,
   archiveTargetOf,
   findArchive,
   prunedRanges,
   restoreRange,
   splitObject,
-} from '../features/audit/index.ts';
+} from '../features/audit/archive/index.ts';
 import { PqcKeys } from '../features/pqc/index.ts';
+import type { ArchiveRow } from '../kernel/audit/chain/archived-ranges.ts';
 import { timestamp } from '../kernel/base/clock.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';

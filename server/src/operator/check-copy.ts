@@ -1,4 +1,4 @@
-import { decryptSample } from '../features/secrets/index.ts';
+import { decryptSample } from '../features/secrets/reading/index.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ExpectedHead, type Verification, verifyTenant } from '../features/audit/index.ts';
+import { type ExpectedHead, type Verification, verifyTenant } from '../features/audit/verification/index.ts';
 import { PqcKeys } from '../features/pqc/index.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';

@@ -6,7 +6,8 @@ import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { boundCursor } from '../../kernel/request/list-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { type BulkRow, bulkDecrypt, secretResource, visibleSecrets } from '../secrets/index.ts';
+import { secretResource } from '../secrets/index.ts';
+import { type BulkRow, bulkDecrypt, visibleSecrets } from '../secrets/reading/index.ts';
 import type * as contract from './contract.ts';
 
 const READABLE = ['secrets:aggregate', 'secrets:read'];

@@ -2,7 +2,8 @@ import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { connectionResources, connectionsByKey } from '../app-connections/index.ts';
-import { attributesOf, secretsById } from '../secrets/index.ts';
+import { attributesOf } from '../secrets/index.ts';
+import { secretsById } from '../secrets/storage/index.ts';
 import { vaultsById } from '../vaults/index.ts';
 import type { AnomalyRow } from './store.ts';
 

@@ -4,7 +4,7 @@ import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { visibleSecrets } from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/reading/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { vaultIdsOf } from './principal.ts';

@@ -2,7 +2,7 @@ import type { ApprovalHooks, ApprovalKind } from '../../kernel/endpoint/approval
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { ReadyEndpoint } from '../../kernel/request/ready-endpoint.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { fortressVaults } from '../secrets/index.ts';
+import { fortressVaults } from '../secrets/storage/index.ts';
 import { managedBy, managersOf } from '../vaults/index.ts';
 import type { ApprovalParts } from './links.ts';
 

@@ -11,7 +11,7 @@ import {
   worstOfVaults,
   worstRisks,
 } from '../risk/index.ts';
-import { type AssessedRow, assessedSecrets } from '../secrets/index.ts';
+import { type AssessedRow, assessedSecrets } from '../secrets/storage/index.ts';
 import { isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
 import { type Entry, loadEntries } from './credentials.ts';
 import type { Step } from './schemas.ts';

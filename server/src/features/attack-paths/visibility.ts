@@ -1,6 +1,7 @@
 import type { Context } from '../../kernel/request/context.ts';
 import { connectionResources, findConnection } from '../app-connections/index.ts';
-import { type AssessedRow, attributesOf, secretResource } from '../secrets/index.ts';
+import { attributesOf, secretResource } from '../secrets/index.ts';
+import type { AssessedRow } from '../secrets/storage/index.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import type { Step } from './schemas.ts';
 

@@ -3,7 +3,8 @@ import { isAuthorized } from '../../kernel/authz/authorize.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { policiesOfUser } from '../policies/index.ts';
-import { attributesOf, type DecidedRow, secretResource } from '../secrets/index.ts';
+import { attributesOf, secretResource } from '../secrets/index.ts';
+import type { DecidedRow } from '../secrets/reading/index.ts';
 import { findUser } from '../users/index.ts';
 
 /** The author of a policy with the rights they have now; null if they were disabled or deleted. */

@@ -13,16 +13,9 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { effectiveSecrets } from '../environments/index.ts';
-import {
-  attributesOf,
-  type DecidedRow,
-  parsePath,
-  refuseInZeroKnowledge,
-  secretNotFound,
-  secretResource,
-  secretsAt,
-  secretsBelow,
-} from '../secrets/index.ts';
+import { attributesOf, parsePath, secretNotFound, secretResource } from '../secrets/index.ts';
+import { type DecidedRow, secretsAt, secretsBelow } from '../secrets/reading/index.ts';
+import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { type ClusterPolicy, DEFAULT_SECRET_TYPE, MAPPINGS_MAX } from './schemas.ts';

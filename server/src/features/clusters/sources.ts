@@ -9,7 +9,7 @@ import {
   markOf,
   secretsAt,
   secretsBelow,
-} from '../secrets/index.ts';
+} from '../secrets/reading/index.ts';
 import { findVaultById, isLive, type VaultRow, vaultDigest } from '../vaults/index.ts';
 import { MAPPINGS_MAX, type WithheldReason } from './schemas.ts';
 import type { PolicyRow } from './store.ts';

@@ -1,7 +1,8 @@
 import { literalResource } from '../../kernel/authz/pattern.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { readRisk } from '../risk/index.ts';
-import { type RiskFactor, type SecretReader, secretById, secretNotFound, secretResource } from '../secrets/index.ts';
+import { type RiskFactor, secretNotFound, secretResource } from '../secrets/index.ts';
+import { type SecretReader, secretById } from '../secrets/reading/index.ts';
 import type { Assistant } from './assistant.ts';
 import type { CopilotParts } from './links.ts';
 import { phrase } from './phrasing.ts';

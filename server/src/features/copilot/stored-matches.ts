@@ -4,7 +4,8 @@ import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import { someInSlices } from '../../kernel/fairness/time-slice.ts';
 import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { holdersOf, storedValues, visibleSecrets } from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/reading/index.ts';
+import { holdersOf, storedValues } from '../secrets/value/index.ts';
 
 /** Stored values that a principal may not read, and that are masked for it in an hour. Anyone who pastes more is guessing. */
 export const HIDDEN_MATCHES_PER_HOUR_MAX = 20;

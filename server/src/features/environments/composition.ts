@@ -4,7 +4,9 @@ import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { attributesOf, bulkDecrypt, type Opened, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
+import { attributesOf, secretResource } from '../secrets/index.ts';
+import { bulkDecrypt, type Opened } from '../secrets/reading/index.ts';
+import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import {
   ENV_FILE_TYPE,
   type EnvFileFormat,

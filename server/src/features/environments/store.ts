@@ -3,7 +3,7 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
-import { SECRETS } from '../secrets/index.ts';
+import { SECRETS } from '../secrets/storage/index.ts';
 import { findVaultById, type VaultRow } from '../vaults/index.ts';
 
 export interface EnvironmentsTables {

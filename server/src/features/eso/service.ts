@@ -4,16 +4,10 @@ import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import {
-  parsePath,
-  refuseInZeroKnowledge,
-  type SecretReader,
-  type SummaryRow,
-  secretById,
-  secretNotFound,
-  secretResource,
-  visibleSecrets,
-} from '../secrets/index.ts';
+import { parsePath, secretNotFound, secretResource } from '../secrets/index.ts';
+import { type SecretReader, secretById, visibleSecrets } from '../secrets/reading/index.ts';
+import type { SummaryRow } from '../secrets/storage/index.ts';
+import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 

@@ -2,7 +2,7 @@ import type { MatchedStatement } from '../../kernel/authz/evaluate.ts';
 import { ROLES } from '../../kernel/authz/roles.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { visibleAttributes } from '../secrets/index.ts';
+import { visibleAttributes } from '../secrets/reading/index.ts';
 import type * as contract from './contract.ts';
 import type { PolicyParts } from './links.ts';
 import { allowedPrincipals, refuseUnknown } from './who-can.ts';

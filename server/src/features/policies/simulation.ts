@@ -6,7 +6,7 @@ import { invalidField, notFound } from '../../kernel/base/errors.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { findGroupByIdOrName } from '../groups/index.ts';
-import { visibleAttributes } from '../secrets/index.ts';
+import { visibleAttributes } from '../secrets/reading/index.ts';
 import { findUser } from '../users/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';

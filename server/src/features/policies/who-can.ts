@@ -11,7 +11,7 @@ import { invalidField } from '../../kernel/base/errors.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { visibleAttributes } from '../secrets/index.ts';
+import { visibleAttributes } from '../secrets/reading/index.ts';
 import { findVault, isLive, vaultAttributes } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import type { PolicyParts } from './links.ts';

@@ -1,4 +1,4 @@
-import type { FingerprintKey } from '../secrets/index.ts';
+import type { FingerprintKey } from '../secrets/value/index.ts';
 
 /** Passwords that every guessing tool tries first, and defaults of products. */
 const COMMON_VALUES = [

@@ -15,7 +15,8 @@ import {
 } from '../app-connections/index.ts';
 import { groupNames, groupsOfUsers } from '../groups/index.ts';
 import { policiesAttachedTo, type RightsOfSome } from '../policies/index.ts';
-import { type AssessedRow, attributesOf, secretResource } from '../secrets/index.ts';
+import { attributesOf, secretResource } from '../secrets/index.ts';
+import type { AssessedRow } from '../secrets/storage/index.ts';
 import { activeUsersAfter, type UserRow } from '../users/index.ts';
 import { type DatedMembership, membershipsOf } from '../vaults/index.ts';
 

@@ -2,7 +2,8 @@ import { DAY_MS, HOUR_MS } from '../../kernel/base/clock.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Database, Reader } from '../../kernel/storage/database.ts';
 import { type CountCursor, type HourlyCount, hourlyCounts, rolledUpSince } from '../rollups/index.ts';
-import { idsByPath, secretOfResource } from '../secrets/index.ts';
+import { secretOfResource } from '../secrets/index.ts';
+import { idsByPath } from '../secrets/storage/index.ts';
 import { findVault, isLive } from '../vaults/index.ts';
 import { type SecretReadRow, storeReads } from './read-store.ts';
 

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { DueWorker } from '../../kernel/jobs/due-work.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { assessedSecrets } from '../secrets/index.ts';
+import { assessedSecrets } from '../secrets/storage/index.ts';
 import { findVault, isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
 import { Assessment, type FindAnomalyPoints } from './assessment.ts';
 import type { RiskKernel } from './links.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readGuidePage } from '../../../../test/support/guide-pages.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import { scoreOf, shownRisk, withoutValue } from '../secrets/index.ts';
+import { scoreOf, shownRisk, withoutValue } from '../secrets/risk/index.ts';
 import { type Facts, POINTS, riskFactorsFor, STALE_AFTER_DAYS, VALUE_BYTES_MIN } from './scoring.ts';
 
 const NOW = 1_000 * DAY_MS;

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import { RISK_SCORE_MAX, type RiskFactor } from '../secrets/index.ts';
+import type { RiskFactor } from '../secrets/index.ts';
+import { RISK_SCORE_MAX } from '../secrets/risk/index.ts';
 
 /** Readers who have not read for so long are stale. */
 export const STALE_AFTER_DAYS = 60;

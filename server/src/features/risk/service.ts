@@ -1,14 +1,10 @@
 import { timestamp } from '../../kernel/base/clock.ts';
 import type { Params } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import {
-  assessedSecrets,
-  attributesOf,
-  type SecretReader,
-  secretNotFound,
-  secretResource,
-  shownRisk,
-} from '../secrets/index.ts';
+import { attributesOf, secretNotFound, secretResource } from '../secrets/index.ts';
+import type { SecretReader } from '../secrets/reading/index.ts';
+import { shownRisk } from '../secrets/risk/index.ts';
+import { assessedSecrets } from '../secrets/storage/index.ts';
 import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
 import { Assessment, type FindAnomalyPoints } from './assessment.ts';
 import type * as contract from './contract.ts';

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../kernel/base/clock.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { locateSecrets, secretResource } from '../secrets/index.ts';
+import { secretResource } from '../secrets/index.ts';
+import { locateSecrets } from '../secrets/storage/index.ts';
 import { changedSecrets, changesOf, type RiskChangeRow } from './store.ts';
 
 /** A secret whose risk changed much within 24 hours. The scores leave out what depends on the value. */

@@ -4,7 +4,8 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { kindOf } from '../../kernel/storage/dialect.ts';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
-import { type RiskFactor, scoreOf, withoutValue } from '../secrets/index.ts';
+import type { RiskFactor } from '../secrets/index.ts';
+import { scoreOf, withoutValue } from '../secrets/risk/index.ts';
 
 export interface RiskTables {
   secret_risks: RiskRow;

@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/vaults.ts';
 import { MINUTE_MS } from '../../kernel/base/clock.ts';
 import type { RowFilter } from '../../kernel/integrity/authenticated-table.ts';
-import { SECRETS } from '../secrets/index.ts';
+import { SECRETS } from '../secrets/storage/index.ts';
 
 interface Collision {
   kind: 'path' | 'value';

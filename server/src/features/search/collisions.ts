@@ -5,13 +5,9 @@ import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import {
-  comparedSecrets,
-  type Fingerprint,
-  fingerprintKey,
-  type LocatedRow,
-  visibleSecrets,
-} from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/reading/index.ts';
+import type { LocatedRow } from '../secrets/storage/index.ts';
+import { comparedSecrets, type Fingerprint, fingerprintKey } from '../secrets/value/index.ts';
 import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
 

@@ -3,14 +3,8 @@ import { idForm } from '../../kernel/base/ids.ts';
 import type { Query } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import {
-  type DueRow,
-  dueSecretsOf,
-  type FailedRotationRow,
-  type Scanned,
-  scannedPage,
-  visibleSecrets,
-} from '../secrets/index.ts';
+import { type Scanned, scannedPage, visibleSecrets } from '../secrets/reading/index.ts';
+import { type DueRow, dueSecretsOf, type FailedRotationRow } from '../secrets/rotation/index.ts';
 import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
 

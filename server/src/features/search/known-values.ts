@@ -7,6 +7,7 @@ import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
 import { countedWithin } from '../../kernel/limits/attempt-counters.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import { visibleSecrets } from '../secrets/reading/index.ts';
 import {
   comparedSecrets,
   digestOf,
@@ -15,8 +16,7 @@ import {
   fingerprintKey,
   fingerprintKeys,
   secretsWithFingerprints,
-  visibleSecrets,
-} from '../secrets/index.ts';
+} from '../secrets/value/index.ts';
 import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
 

@@ -1,6 +1,6 @@
 import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { visibleSecrets } from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/reading/index.ts';
 import { isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
 
 const CHUNK = 1000;

@@ -6,7 +6,8 @@ import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { cursorAt, openedCursor, sealedCursor } from '../../kernel/request/sealed-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { type FoundByPath, type PathMatch, type PathPosition, pathSearch, visibleSecrets } from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/reading/index.ts';
+import { type FoundByPath, type PathMatch, type PathPosition, pathSearch } from '../secrets/storage/index.ts';
 import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
 

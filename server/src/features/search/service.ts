@@ -1,7 +1,8 @@
 import { intersection } from '../../kernel/authz/path-ranges.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { type BulkRow, bulkDecrypt, refuseInZeroKnowledge, visibleSecrets } from '../secrets/index.ts';
+import { type BulkRow, bulkDecrypt, visibleSecrets } from '../secrets/reading/index.ts';
+import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import type * as contract from './contract.ts';
 
 const SEARCHABLE = ['secrets:search', 'secrets:read'];

@@ -6,7 +6,7 @@ import { asTheService } from '../../../../test/support/rows.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addSecret, addVault, type Statement } from '../../../../test/support/vaults.ts';
 import { newId } from '../../kernel/base/ids.ts';
-import { SECRETS } from './index.ts';
+import { SECRETS } from './storage/index.ts';
 
 const HIDDEN = 20_000;
 const VISIBLE = Array.from({ length: 10 }, (_, i) => `zz/seen-${i}`);

@@ -4,14 +4,9 @@ import type { Query } from '../../kernel/endpoint/declaration.ts';
 import { someInSlices, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import {
-  bulkDecrypt,
-  type DecidedRow,
-  type Opened,
-  refuseInZeroKnowledge,
-  secretResource,
-  visibleSecrets,
-} from '../secrets/index.ts';
+import { secretResource } from '../secrets/index.ts';
+import { bulkDecrypt, type DecidedRow, type Opened, visibleSecrets } from '../secrets/reading/index.ts';
+import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { ENV_FILE_TYPE } from './contract.ts';

@@ -4,14 +4,9 @@ import type { Body, Output } from '../../kernel/endpoint/declaration.ts';
 import { mapInSlices, nextIteration, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import {
-  type ImportEntry,
-  type ImportTarget,
-  type PlannedChange,
-  parsePath,
-  sealerFor,
-  secretImport,
-} from '../secrets/index.ts';
+import { parsePath } from '../secrets/index.ts';
+import { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from '../secrets/lifecycle/index.ts';
+import { sealerFor } from '../secrets/value/index.ts';
 import { authorizedVault } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { IMPORT_ENTRIES_MAX } from './contract.ts';

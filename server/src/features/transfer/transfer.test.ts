@@ -15,7 +15,7 @@ import {
   secretUrl,
 } from '../../../../test/support/vaults.ts';
 import { newId } from '../../kernel/base/ids.ts';
-import { SECRETS } from '../secrets/index.ts';
+import { SECRETS } from '../secrets/storage/index.ts';
 
 onBothDatabases('import and export', (database, { rule }) => {
   let service: Service;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { backendDrift as driftOfServers } from '../../secrets/index.ts';
+import { backendDrift as driftOfServers } from '../../secrets/rotation/index.ts';
 import { TYPES } from '../schemas.ts';
 import { type Detector, PLAIN } from './detector.ts';
 

@@ -15,7 +15,7 @@ import { type Answer, onBothDatabases, type Service, startService } from '../../
 import { addSecret, addVault, secretUrl } from '../../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS } from '../../../kernel/base/clock.ts';
 import { connectionResource } from '../../rollups/index.ts';
-import { SECRETS } from '../../secrets/index.ts';
+import { SECRETS } from '../../secrets/storage/index.ts';
 import type { AnomalyType } from '../schemas.ts';
 
 /** What tests of detectors do again and again. Each test has a tenant of its own, because a scan finds everything in one. */

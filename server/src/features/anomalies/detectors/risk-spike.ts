@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { type RiskSpike, riskSpikes, type SpikeOptions } from '../../risk/index.ts';
-import { secretOfResource, watchedSecretAt } from '../../secrets/index.ts';
+import { secretOfResource } from '../../secrets/index.ts';
+import { watchedSecretAt } from '../../secrets/storage/index.ts';
 import { TYPES } from '../schemas.ts';
 import { anomalySettings } from '../settings.ts';
 import { type Detector, PLAIN, type ScanContext } from './detector.ts';

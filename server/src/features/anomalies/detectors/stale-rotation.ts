@@ -1,6 +1,6 @@
 import { DAY_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { type WatchedRow, watchedSecrets } from '../../secrets/index.ts';
+import { type WatchedRow, watchedSecrets } from '../../secrets/storage/index.ts';
 import { TYPES } from '../schemas.ts';
 import { type Detector, PLAIN, type ScanContext } from './detector.ts';
 import { aboutSecret, liveVaultsById } from './watched-vaults.ts';

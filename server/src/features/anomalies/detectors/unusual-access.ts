@@ -1,6 +1,7 @@
 import { HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { secretOfResource, type WatchedRow, watchedSecretAt } from '../../secrets/index.ts';
+import { secretOfResource } from '../../secrets/index.ts';
+import { type WatchedRow, watchedSecretAt } from '../../secrets/storage/index.ts';
 import { judge, sampleOf, type Verdict } from '../models/access-models.ts';
 import { ReaderHistories } from '../models/reader-models.ts';
 import { historiesOf, type ResourceHistory } from '../models/resource-history.ts';

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../kernel/base/clock.ts';
 import { findByClient } from '../../app-connections/index.ts';
-import { secretOfResource, watchedSecretAt } from '../../secrets/index.ts';
+import { secretOfResource } from '../../secrets/index.ts';
+import { watchedSecretAt } from '../../secrets/storage/index.ts';
 import { findUser } from '../../users/index.ts';
 import { judgeReader, type ReaderHistories, type ReaderHistory, type ReaderVerdict } from '../models/reader-models.ts';
 import { aboutConnection } from './connections.ts';

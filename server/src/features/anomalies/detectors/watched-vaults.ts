@@ -1,4 +1,5 @@
-import { secretResource, type WatchedRow } from '../../secrets/index.ts';
+import { secretResource } from '../../secrets/index.ts';
+import type { WatchedRow } from '../../secrets/storage/index.ts';
 import { isLive, type VaultRow, vaultsAfter } from '../../vaults/index.ts';
 import type { ScanContext } from './detector.ts';
 

@@ -20,7 +20,7 @@ import type { Rotation, Secret } from '../contract.ts';
 import { requireVersion } from '../expected-version.ts';
 import { parsePath, secretResource } from '../location.ts';
 import { secretNotFound, versionNotFound } from '../not-found.ts';
-import { shownScore } from '../reading/shown-risk.ts';
+import { shownScore } from '../risk/shown-risk.ts';
 import { refuseWhileRotating } from '../rotation/in-progress.ts';
 import { newValue, refuseBadRotation } from '../rotation/rotate.ts';
 import { nextRotation } from '../rotation/schedule.ts';

@@ -11,7 +11,7 @@ import type * as contract from '../contract.ts';
 import type { Secret } from '../contract.ts';
 import { requireVersion } from '../expected-version.ts';
 import { parsePath, secretResource } from '../location.ts';
-import { shownScore } from '../reading/shown-risk.ts';
+import { shownScore } from '../risk/shown-risk.ts';
 import { refuseWhileRotating } from '../rotation/in-progress.ts';
 import { secretOf } from '../serialization.ts';
 import { newSecretRow, type VersionContent } from '../storage/secret-rows.ts';

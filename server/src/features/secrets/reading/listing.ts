@@ -20,13 +20,13 @@ import { type ListedSecret, VERSION_MAX } from '../contract.ts';
 import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
 import type { SecretParts } from '../links.ts';
 import { type SecretLocation, secretResource } from '../location.ts';
+import { shownRisk } from '../risk/shown-risk.ts';
 import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
 import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
 import { versionPage } from '../storage/version-store.ts';
 import { type BulkRow, bulkRowsIn, type ListFilter, summariesIn } from './list-store.ts';
 import { isAnyShown, type Scanned, type ScanRequest, scannedPage } from './scanned-page.ts';
 import type { SecretReader } from './secret-reader.ts';
-import { shownRisk } from './shown-risk.ts';
 
 const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1024}$/;
 const NUMBER_FORM = /^[1-9]\d{0,15}$/;

@@ -14,7 +14,7 @@ import {
   startNodeBeside,
 } from '../../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/base/clock.ts';
-import { SECRETS } from '../index.ts';
+import { SECRETS } from '../storage/index.ts';
 import { BackendRotations } from './backend-rotation.ts';
 import { rotateSecretsJob } from './rotation-job.ts';
 

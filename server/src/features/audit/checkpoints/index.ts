@@ -1,0 +1,1 @@
+export { checkpointToWire } from './checkpoint-wire.ts';

@@ -1,0 +1,1 @@
+export { compactAuditJob } from './compaction.ts';

@@ -1,0 +1,1 @@
+export { type ExpectedHead, type Verification, verify as verifyTenant } from './verification.ts';

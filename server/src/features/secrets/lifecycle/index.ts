@@ -1,0 +1,1 @@
+export { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from './import.ts';

@@ -1,0 +1,1 @@
+export { RISK_SCORE_MAX, scoreOf, shownRisk, withoutValue } from './shown-risk.ts';
