@@ -75,7 +75,19 @@ const KNOWN: Readonly<Record<string, string>> = {
 /** Fields that are usually null in a response until something happens, such as a deletion or a next page. */
 const NOT_YET = /_at$|^next_|^approval_id$/;
 
-const CANDIDATES = ['example', TIMESTAMP, '123456', '10.0.0.0/8', 'ada@example.com', 'https://example.com', 'A', 'a:b'];
+const SHA256 = '5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8';
+
+const CANDIDATES = [
+  'example',
+  TIMESTAMP,
+  '123456',
+  '10.0.0.0/8',
+  'ada@example.com',
+  'https://example.com',
+  'A',
+  'a:b',
+  SHA256,
+];
 
 /** A request that can be pasted into a shell. */
 export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
