@@ -58,7 +58,10 @@ import type { WorkloadIdentityTables } from '../features/workload-identity/store
 import type { AttemptCountersTables } from '../kernel/limits/attempt-counters.ts';
 import type { OperatorPermissionsTables } from '../kernel/time/operator-permissions.ts';
 
-/** All tables that are typed beside their store, of features and of the kernel. Queries are typed by them. */
+/**
+ * Generated from the code by `npm run generate`; do not edit. All tables that are typed beside their store, of features and of the kernel. Queries
+ * are typed by them.
+ */
 declare module '../kernel/storage/tables.ts' {
   interface Tables
     extends AnomaliesModelTables,

@@ -9,10 +9,12 @@ import { NONE } from '../kernel/endpoint/declaration.ts';
 import { listMigrations, schemaAfter } from '../kernel/storage/migrate.ts';
 import { configurationMarkdown } from '../settings/settings.ts';
 import { DECLARATIONS } from './declarations.ts';
+import { tableTypes } from './table-types.ts';
 
 /**
- * Generates docs/generated, the names that the console's policy editor completes, and the labels by which it explains the audit log, from the code; with `--check` it only reports differences. The files are committed so that a change of the interface is
- * seen in review, and the check keeps them up to date.
+ * Generates docs/generated, the names that the console's policy editor completes, the labels by which it explains the audit log, the schema that the
+ * Helm chart compares and the type of the database from the code; with `--check` it only reports differences. The files are committed so that a change
+ * of the interface is seen in review, and the check reports files that are out of date.
  */
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -35,6 +37,7 @@ async function generatedFiles(): Promise<Map<string, string>> {
     ['console/src/policies/generated.ts', policyNames()],
     ['console/src/audit/generated.ts', auditNames()],
     ['deploy/helm/coffer/files/schema.yaml', await chartSchema()],
+    ['server/src/assembly/tables.ts', tableTypes(join(ROOT, 'server/src'))],
   ]);
 }
 
