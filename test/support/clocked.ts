@@ -17,8 +17,8 @@ import {
 import { call } from './service.ts';
 
 const SETTLES_WITHIN_MS = 60_000;
-/** Jobs that remove nothing, and so run whatever the clock says. */
-const KEEPING = [
+/** The jobs that remove nothing, and so run whatever the clock says. `features/jobs/jobs.test.ts` compares them with what jobs declare. */
+export const KEEPING = [
   'announce-expiring-certificates',
   'announce-expiring-secrets',
   'cancel-ended-requests',
