@@ -26,7 +26,7 @@ const VARIABLES = {
 /**
  * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
  * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds`, `--rounds` or `--requests` for the fuzzer, `--kills` for crashes,
- * `--examples` for schemathesis, `--database sqlite` or `postgres` for one of the two.
+ * `--examples` for schemathesis, `--database sqlite` or `postgres` for one of the two. `--name` runs only the tests whose names contain a text.
  * Tests that start processes get one each; others share one with some.
  */
 const { values: options, positionals } = parseArgs({
@@ -55,6 +55,7 @@ const { values: options, positionals } = parseArgs({
     kills: { type: 'string' },
     database: { type: 'string' },
     examples: { type: 'string' },
+    name: { type: 'string' },
   },
 });
 const suite = SUITES.find(({ name }) => options[name] === true) ?? WHOLE_SUITE;
@@ -170,6 +171,7 @@ const stream = run({
   execArgv,
   concurrency: availableParallelism() + 2,
   timeout: MINUTES_MAX * 60_000,
+  ...(options.name !== undefined && { testNamePatterns: new RegExp(RegExp.escape(options.name)) }),
 });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
 const announced = new Map<string, number>();
@@ -205,7 +207,8 @@ await new Promise((done) => report.once('end', done));
 await postgres?.remove();
 
 const cutOff = [
-  ...files.filter((file) => !filesHeard.has(file)),
+  // With `--name` most files have no test to run.
+  ...files.filter((file) => !filesHeard.has(file) && options.name === undefined),
   ...[...announced].filter(([, open]) => open > 0).map(([place]) => place),
 ];
 for (const what of cutOff) process.stdout.write(`\nbegan and never ended: ${what}\n`);
