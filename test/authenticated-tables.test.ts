@@ -19,7 +19,11 @@ onBothDatabases('every table', (kind) => {
     const tables = await database.read.introspection.getTables();
     const columnsOf = new Map(tables.map(({ name, columns }) => [name, columns.map((column) => column.name).sort()]));
     const authenticated = AUTHENTICATED_TABLES.map(({ name }) => name);
-    assert.deepEqual([...columnsOf.keys()].sort(), [...authenticated, ...Object.keys(PLAIN)].sort());
+    const declared = new Set([...authenticated, ...Object.keys(PLAIN)]);
+    const undeclared = [...columnsOf.keys()].filter((table) => !declared.has(table));
+    assert.deepEqual(undeclared, [], 'add these to `tables` in the feature.ts of the feature that owns them');
+    const absent = [...declared].filter((table) => !columnsOf.has(table));
+    assert.deepEqual(absent, [], 'a feature declares these tables, and no migration creates them');
     for (const [table, reason] of Object.entries(PLAIN)) assert.ok(reason.length > 0, table);
     for (const table of AUTHENTICATED_TABLES) {
       assert.deepEqual(columnsOf.get(table.name), [...table.columns, 'row_mac'].sort(), table.name);

@@ -296,7 +296,11 @@ describe('identifiers', () => {
     const calls = service.flatMap((file) => [
       ...read(file).matchAll(/\b(?:newId|isId|idPattern|idForm|idAtTime|idOfDigest|id)\(\s*'([a-z]+)'/g),
     ]);
-    assert.deepEqual([...new Set(calls.map(([, prefix]) => String(prefix)))].sort(), declared.toSorted());
+    const used = new Set(calls.map(([, prefix]) => String(prefix)));
+    const undeclared = [...used].filter((prefix) => !declared.includes(prefix));
+    assert.deepEqual(undeclared, [], 'add these to `ids` in the feature.ts of a feature that `FEATURES` lists');
+    const unused = declared.filter((prefix) => !used.has(prefix));
+    assert.deepEqual(unused, [], 'a feature declares these prefixes, and no id has them');
   });
 });
 

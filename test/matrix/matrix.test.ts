@@ -537,7 +537,11 @@ interface Caller extends Sender {
 const named = (wanted: (e: EndpointDeclaration) => boolean) => DECLARATIONS.filter(wanted).map(nameOf).sort();
 
 test('every endpoint has a row of the matrix, and every row an endpoint', () => {
-  assert.deepEqual(Object.keys(EXPECTED).sort(), DECLARATIONS.map(nameOf).sort());
+  const declared = DECLARATIONS.map(nameOf);
+  const missing = declared.filter((name) => EXPECTED[name] === undefined);
+  assert.deepEqual(missing, [], 'add a row to EXPECTED in this file with the status for each of CALLERS');
+  const gone = Object.keys(EXPECTED).filter((name) => !declared.includes(name));
+  assert.deepEqual(gone, [], 'rows of EXPECTED for endpoints that do not exist');
   for (const [name, row] of Object.entries(EXPECTED)) assert.equal(row.length, CALLERS.length, name);
   const surplus = Object.keys(INPUTS).filter((name) => EXPECTED[name] === undefined);
   assert.deepEqual(surplus, [], 'input for endpoints that do not exist');

@@ -71,7 +71,8 @@ export const nameOf = ({ method, path }: EndpointDeclaration) => `${method} ${pa
 export function pathOf(declaration: EndpointDeclaration, input: Input, pattern = declaration.path): string {
   const { params = {}, query } = input;
   const path = pattern.replace(/\{([a-z_]+)\*?\}/g, (_, name: string) => {
-    assert.ok(params[name] !== undefined, `${nameOf(declaration)} needs a row in INPUTS for {${name}}`);
+    const advice = `add a row for ${nameOf(declaration)} to INPUTS (test/support/endpoint-inputs.ts) with params.${name}`;
+    assert.ok(params[name] !== undefined, advice);
     return params[name];
   });
   return query === undefined ? path : `${path}?${new URLSearchParams(query)}`;
