@@ -8,6 +8,7 @@ import {
   looksChosen,
   looksPrintable,
   looksRandom,
+  looksShort,
   mayBeKey,
   mayBePassword,
   UUID,
@@ -88,12 +89,14 @@ function lookOfPassword({ value, isQuoted, by }: Assigned): Confidence | null {
   return by === 'pair' && isTyped && /\d/.test(value) ? 'medium' : 'low';
 }
 
-function lookOfKey({ strength, isAbout, whole }: Name, { value }: Assigned): Confidence | null {
+/** Names beside which an id is no id: it opens something. */
+const OF_CREDENTIAL = /secret|token$|api_?key|access_?key|private_?key/i;
+
+function lookOfKey({ strength, isAbout, whole }: Name, { value, isQuoted }: Assigned): Confidence | null {
   if (looksPrintable(value)) return isAbout ? 'low' : 'medium';
-  if (UUID.test(value))
-    return isAbout ? null : /secret|api_?key|access_?key|private_?key/i.test(whole) ? 'medium' : 'low';
+  if (UUID.test(value)) return isAbout ? null : OF_CREDENTIAL.test(whole) ? 'medium' : 'low';
   if (!mayBeKey(value)) return null;
-  const isStrong = looksRandom(value);
+  const isStrong = looksRandom(value) || (isQuoted && looksShort(value));
   if (strength === 'weak') return weakLook(value, isStrong && !isAbout);
   if (isStrong && !isAbout) return 'medium';
   return isAbout && !isStrong ? null : 'low';

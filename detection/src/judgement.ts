@@ -132,13 +132,23 @@ export function looksPrintable(value: string): boolean {
 
 const KEY_LENGTH_MIN = 12;
 const ENTROPY_MIN = 3.5;
+const SHORT_ENTROPY_MIN = 3;
+const SHORT_HEX = /^(?:[a-f0-9]{16,23}|[A-F0-9]{16,23})$/;
+
+/** Letters of both cases with digits among them, shorter than what looks random by itself: a name has its digits at the end. */
+export function looksShort(value: string): boolean {
+  if (value.length < KEY_LENGTH_MIN || !/^[A-Za-z0-9]+$/.test(value) || isIdentifier(value)) return false;
+  const isSpread = /[A-Za-z]\d+[A-Za-z]+\d+[A-Za-z]/.test(value);
+  return isSpread && classesOf(value) === 3 && entropyOf(value) >= SHORT_ENTROPY_MIN && !isMadeOfWords(value);
+}
 
 /** Whether a value beside the name of a key may be one. */
 export function mayBeKey(value: string): boolean {
   if (value.length < KEY_LENGTH_MIN || /\s/.test(value) || isIdentifier(value)) return false;
   if (/^[A-Za-z]+$/.test(value) && !areRandomLetters(value) && !(/[a-z][A-Z]/.test(value) && entropyOf(value) >= 4))
     return false;
-  return entropyOf(value) >= ENTROPY_MIN || isRandomHex(value) || looksRandom(value);
+  if (SHORT_HEX.test(value)) return /[A-Fa-f]/.test(value) && /\d/.test(value);
+  return entropyOf(value) >= ENTROPY_MIN || isRandomHex(value) || looksRandom(value) || looksShort(value);
 }
 
 /** Whether a value beside the name of a password may be one. */

@@ -1,7 +1,7 @@
 /** What stands for a value, as documentation and code write it: `changeme`, `${TOKEN}`, `<password>`, a placeholder of ours. */
 
 const DUMMY_WORDS =
-  /change[-_ ]?(?:me|it|this)|placeholder|redacted|your[-_ ]|my[-_]?(?:password|secret|token|key)|not[-_ ]?a[-_ ]?(?:real|secret)|insert[-_ ]|replace[-_ ]|^(?:x{3,}|\*{3,}|\.{3,}|-{3,}|_{3,}|password\d{0,3}|passwd|secret|token|test|string|str|text|value|null|none|nil|true|false|undefined|required|optional|hidden|masked|todo|tbd|n\/a|foo(?:bar)?|bar|baz|default)$/i;
+  /change[-_ ]?(?:me|it|this)|placeholder|redacted|your[-_ ]|my[-_]?(?:password|secret|token|key)(?![-_][A-Za-z0-9]{20})|not[-_ ]?a[-_ ]?(?:real|secret)|insert[-_ ]|replace[-_ ]|^(?:x{3,}|\*{3,}|\.{3,}|-{3,}|_{3,}|password\d{0,3}|passwd|secret|token|test|string|str|text|value|null|none|nil|true|false|undefined|required|optional|hidden|masked|todo|tbd|n\/a|foo(?:bar)?|bar|baz|default)$/i;
 const REFERENCE =
   /^(?:\$\{[^}]*(?:\}\S*)?|\$[A-Za-z_]\w*(?:[/.:][\w./:-]*)?|\$\(.*|\{\{.*|<[^>]*>?|%[A-Za-z_]+%|\[?[A-Z_]+_\d{1,6}\]?|\[[A-Z_]+\]|@[A-Za-z.]+|!(?:Ref|Sub|GetAtt|Secret|vault)\b.*|\.{0,2}\/[\w./-]*)$|^(?:coffer:\/\/|vault:|arn:|op:\/\/|process\.env|os\.(?:environ|getenv)|ENV\[|env\(|getenv|System\.|secrets\.|config\.|vars?\.|self\.|this\.|req\.|ctx\.|params?\.|await\b|new\b|function\b|null\b)/;
 

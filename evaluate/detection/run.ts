@@ -7,12 +7,13 @@ import { scoreLeakyFiles } from './leaky-files.ts';
 import { scoreFiles } from './planted-files.ts';
 import { score as scorePrompts } from './prompt-scoring.ts';
 import { promptsOf } from './prompts.ts';
-import { type Evaluation, GUIDE, guideTable, isGoodEnough, PAGE, page, withTable } from './report.ts';
+import { EXAMPLES_AIM, type Evaluation, GUIDE, guideTable, isGoodEnough, PAGE, page, withTable } from './report.ts';
 
 /** Measures the rules of the scan and the redactor on samples that are made here, and on those of others. */
-const HELP = `npm run evaluate:detection -- [--seeds 31,32,33] [--examples NAME=FILE]… [--leaky NAME=FOLDER,LIST]… [--clean NAME=FOLDER]… [--half tuning|report] [--missed] [--write]
+const HELP = `npm run evaluate:detection -- [--seeds 31,32,33] [--examples NAME=FILE[,SCAN,REDACTOR]]… [--leaky NAME=FOLDER,LIST]… [--clean NAME=FOLDER]… [--half tuning|report] [--missed] [--write]
 
---examples  lines of JSON: {"rule": "…", "text": "…", "secrets": ["…"], "path": "…"}, with "positive": false for texts without a secret
+--examples  lines of JSON: {"rule": "…", "text": "…", "secrets": ["…"], "path": "…"}, with "positive": false for texts without a secret.
+            SCAN and REDACTOR are the recall to be reached, ${EXAMPLES_AIM.scan},${EXAMPLES_AIM.redactor} unless given
 --leaky     a folder of files with secrets, and a list of them: path,number of lines with a secret
 --clean     a folder of code and documentation without secrets
 --missed    also prints what was judged wrongly
@@ -52,10 +53,12 @@ for (const seed of seeds)
     prompts: await scorePrompts(promptsOf(seed), cleanTextsOf(seed)),
     files: scoreFiles(seed, ROUNDS),
   });
-for (const [name, file] of named(values.examples)) {
+for (const [name, place] of named(values.examples)) {
+  const [file = '', scan = EXAMPLES_AIM.scan, redactor = EXAMPLES_AIM.redactor] = place.split(',');
   const examples = readExamples(file);
   const half = (wanted: Half) => scoreExamples(examples.filter(({ rule }) => halfOf(rule) === wanted));
-  evaluation.examples.push({ name, tuning: await half('tuning'), score: await half('report') });
+  const aim = { scan: Number(scan), redactor: Number(redactor) };
+  evaluation.examples.push({ name, aim, tuning: await half('tuning'), score: await half('report') });
 }
 for (const [name, place] of named(values.leaky)) {
   const [folder = '', list = ''] = place.split(',');
