@@ -68,13 +68,17 @@ function* found<Kind extends string>(part: Part<Kind>, depth: number): Generator
     yield;
   }
   if (depth >= DEPTH_MAX) return matches;
+  // A reading that leaves out what is far from an encoded part may show a certificate without its first line.
+  const isPublic = publicBlocks(text);
   for (const unfold of isThorough ? UNFOLDINGS : QUICK_UNFOLDINGS) {
     const unfolded = unfold(text, isThorough ? Number.POSITIVE_INFINITY : REACH);
     if (unfolded === null) continue;
     // The deeper, the fewer ways are combined. The depth grows with every step, or a text that is encoded many times over would never end.
     const next = Math.max(depth + 1, unfold === joined || depth > 0 ? DEPTH_MAX - 1 : 0);
-    for (const match of yield* found({ ...part, text: unfolded.text }, next))
-      matches.push({ ...match, ...originOf(unfolded, match.start, match.end) });
+    for (const match of yield* found({ ...part, text: unfolded.text }, next)) {
+      const origin = originOf(unfolded, match.start, match.end);
+      if (match.confidence === 'high' || !isPublic(origin.start)) matches.push({ ...match, ...origin });
+    }
   }
   for (const run of decodedRuns(text)) {
     const inside = yield* found({ ...part, text: run.text, file: contextOf(null) }, depth + 1);

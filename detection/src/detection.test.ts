@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { CONFIDENCES, Detection, detect, isAtLeast, type Match, originOf } from './index.ts';
+import { CONFIDENCES, Detection, detect, detectSteps, isAtLeast, type Match, originOf } from './index.ts';
+import { withoutOverlaps } from './match.ts';
 import { joined, percentDecoded, unescaped, withoutInvisible, withoutNumericEscapes } from './unfolding.ts';
 
 /** Put together here, so that this file has none. */
@@ -11,6 +13,8 @@ const RANDOM = ['q7Rk2mVx', 'B91tYc4L', 'pW8sZd3H', 'nE6fJa5G'].join('');
 const CHOSEN = ['Winter', '-Garden', '#27'].join('');
 /** Letters alone, in no order. */
 const LETTERS = ['wjXKCFzOWE', 'PRqhTmmbWt', 'VQzLpNdGhB'].join('');
+/** Shorter than what looks random beside no name. */
+const SHORT = ['OTM0Bp', '42sFTRB'].join('');
 const BASE64 = Buffer.from(CHOSEN).toString('base64');
 const UUID = ['5eb4223e', '5008', '46e5', 'be67', 'c7b8f2732305'].join('-');
 
@@ -55,12 +59,15 @@ describe('a value beside the name of a secret is found as a language writes it',
     ['a.js', `if ("${CHOSEN}" === password) {`],
     ['a.php', `$tokens[] = "${RANDOM}";`],
     ['a.ts', `const apiToken = "${LETTERS}";`],
+    ['a.ts', `const session_token = "${UUID}";`],
+    ['a.yaml', `client_secret: "${SHORT}"`],
+    ['a.env', `Key=sk_live_mykey_${HEX}`],
   ];
   for (const [file, text] of cases) {
     test(`${file}: ${text.slice(0, 44).replaceAll('\n', '⏎')}`, () => {
       const values = valuesIn(file, text);
       assert.ok(
-        values.some((value) => [RANDOM, HEX, CHOSEN, UUID, LETTERS].includes(value)),
+        values.some((value) => [RANDOM, HEX, CHOSEN, UUID, LETTERS, SHORT, `sk_live_mykey_${HEX}`].includes(value)),
         JSON.stringify(inFile(file, text)),
       );
     });
@@ -85,6 +92,18 @@ describe('a file that lists credentials is read as its program reads it', () => 
     test(file, () => assert.deepEqual(valuesIn(file, text).slice(0, 1), [value], JSON.stringify(inFile(file, text))));
 });
 
+test('a key of Azure is found by the mark in it, wherever it stands', () => {
+  const letters = (RANDOM + LETTERS).repeat(3);
+  const keys = [
+    `${letters.slice(0, 42)}+ACR${RANDOM.slice(0, 6)}`,
+    `${letters.slice(0, 76)}+ASt${RANDOM.slice(0, 6)}==`,
+    `${letters.slice(0, 33)}+ASb${RANDOM.slice(0, 6)}=`,
+    `${letters.slice(0, 52)}JQQJ99${letters.slice(0, 26)}`,
+    `0.A${letters.slice(0, 40)}.AgABAA${letters.slice(0, 90)}`,
+  ];
+  for (const key of keys) assert.deepEqual(valuesIn('notes.txt', `the new one is ${key} for now`), [key]);
+});
+
 describe('what is no secret is not reported', () => {
   const cases: [file: string, text: string][] = [
     ['go.sum', `golang.org/x/net v0.1.0 h1:${RANDOM}AAAAAAAAAAA=`],
@@ -97,6 +116,8 @@ describe('what is no secret is not reported', () => {
     ['a.ts', 'const tokenLength = countTokens1(input4, settings2.tokenMax16);'],
     ['a.ts', `const tokenHash = 'sha256-${RANDOM}';`],
     ['a.tf', 'password = var.db_password_2'],
+    ['a.ts', "const tokenName = 'oAuth2Token1Url';"],
+    ['a.ts', `const tokenId = "${UUID}";`],
     ['a.yaml', 'secretKeyRef:\n  name: shop-db-2\n  key: password'],
   ];
   for (const [file, text] of cases) test(text.slice(0, 50), () => assert.deepEqual(valuesIn(file, text), []));
@@ -107,19 +128,51 @@ describe('a text in pieces', () => {
   const pem = (body: string) =>
     ['-----BEGIN', ' RSA PRIVATE KEY-----\n', body, '\n-----END', ' RSA PRIVATE KEY-----'].join('');
 
-  test('has the same matches at the same positions, wherever it is cut', () => {
-    const key = pem(`${RANDOM}${RANDOM}\n`.repeat(40));
-    let text = '';
-    while (text.length < 3_000_000) text += `${filler.repeat(2000)}token = "${TOKEN}"\n${key}\n`;
-    const whole = detect(text, { file: null, isThorough: false });
-    assert.ok(whole.filter(({ rule }) => rule === 'private-key').length > 20);
-    for (const length of [1021, 70_001, 1_048_577]) {
-      const detection = new Detection({ file: null, isThorough: false });
-      const found: Match[] = [];
-      for (let at = 0; at < text.length; at += length) found.push(...detection.push(text.slice(at, at + length)));
-      found.push(...detection.end());
-      assert.deepEqual(found, whole, `pieces of ${length}`);
-    }
+  const certificate = [
+    '-----BEGIN',
+    ` CERTIFICATE-----\n${`${RANDOM}${RANDOM}\n`.repeat(40)}-----END`,
+    ' CERTIFICATE-----\n',
+  ].join('');
+  /** What goes on over several lines, and what a window must not see a part of. */
+  const blocks = [
+    `${pem(`${RANDOM}${RANDOM}\n`.repeat(40))}\n`,
+    certificate,
+    `token = "${TOKEN}"\n`,
+    `password: |\n  ${CHOSEN}\n`,
+    `env:\n  - name: API_TOKEN\n    value: ${RANDOM}\n`,
+    `kind: Secret\ndata:\n  anything: ${BASE64}\n---\n`,
+    `"${TOKEN.slice(0, 20)}" +\n  "${TOKEN.slice(20)}"\n`,
+    `${Buffer.from(`token: ${TOKEN} and words`).toString('base64')}\n`,
+    `db = "postgres://app:${CHOSEN}@db/shop"\r\n`,
+    "it's an odd quote\n",
+  ];
+
+  /** As it would be without windows. */
+  function atOnce(text: string): Match[] {
+    const steps = detectSteps(text, { file: null, isThorough: false });
+    for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return withoutOverlaps(step.value);
+  }
+
+  test('has the same matches at the same positions, wherever it is cut, and wherever a window ends', () => {
+    const around = fc.array(fc.constantFrom(...blocks, filler), { minLength: 20, maxLength: 60 });
+    const lengths = fc.array(fc.integer({ min: 1000, max: 700_000 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 90_000 }), around, lengths, (earlier, chosen, cuts) => {
+        const before = filler.repeat(Math.floor((1_048_576 - earlier) / filler.length));
+        const text = `${before}${chosen.join('')}${filler.repeat(1000)}${chosen.join('')}`;
+        const detection = new Detection({ file: null, isThorough: false });
+        const found: Match[] = [];
+        let at = 0;
+        for (let i = 0; at < text.length; i++) {
+          const end = at + (cuts[i % cuts.length] ?? 1);
+          found.push(...detection.push(text.slice(at, end)));
+          at = end;
+        }
+        found.push(...detection.end());
+        assert.ok(isDeepStrictEqual(found, atOnce(text)), `${JSON.stringify(found)}\n${JSON.stringify(atOnce(text))}`);
+      }),
+      { numRuns: 6, endOnFailure: true },
+    );
   });
 
   test('has matches in their order, apart and inside of it, whatever it is', () => {

@@ -4,14 +4,12 @@ import { type Match, withoutOverlaps } from './match.ts';
 
 /** So much of a text is searched at once. */
 const WINDOW_LENGTH = 1024 * 1024;
-/** The end of a window is searched again with what follows: a secret may go on there. */
+/** The end of a window is searched again with what follows: a secret, or a certificate with text that looks random, may go on there. */
 const OVERLAP_LENGTH = 2 * BLOCK_LENGTH_MAX;
-/** What was searched still says what follows it means: the name of a password may stand before its value. */
-const CONTEXT_LENGTH = 512;
 
 /**
  * Searches a text that arrives in pieces, of any length, in linear time and with bounded memory. Positions count from the beginning of the text;
- * matches come in their order and do not overlap.
+ * matches come in their order and do not overlap. How the text is cut into pieces changes nothing, because the windows do not depend on it.
  */
 export class Detection {
   readonly #reading: Reading;
@@ -27,34 +25,45 @@ export class Detection {
 
   push(piece: string): Match[] {
     this.#held += piece;
-    return this.#held.length < WINDOW_LENGTH ? [] : this.#search(this.#cut());
+    const matches: Match[] = [];
+    while (this.#held.length >= WINDOW_LENGTH) {
+      const window = this.#held.slice(0, WINDOW_LENGTH);
+      const cut = afterLine(window, WINDOW_LENGTH - OVERLAP_LENGTH);
+      for (const match of this.#search(window, cut)) matches.push(match);
+      this.#passTo(afterLine(window, cut - OVERLAP_LENGTH));
+    }
+    return matches;
   }
 
   end(): Match[] {
-    return this.#search(this.#held.length);
+    const matches = this.#search(this.#held, this.#held.length);
+    this.#passTo(this.#held.length);
+    return matches;
   }
 
-  /** The end of a line, far enough from the end. */
-  #cut(): number {
-    const last = this.#held.length - OVERLAP_LENGTH;
-    const newline = this.#held.lastIndexOf('\n', last);
-    return newline > CONTEXT_LENGTH ? newline + 1 : last;
-  }
-
-  #search(cut: number): Match[] {
+  /** The matches that begin before a position. */
+  #search(window: string, cut: number): Match[] {
     const matches: Match[] = [];
-    for (const match of withoutOverlaps(detectAtOnce(this.#held, this.#reading))) {
+    for (const match of withoutOverlaps(detectAtOnce(window, this.#reading))) {
       const [start, end] = [match.start + this.#offset, match.end + this.#offset];
       if (match.start >= cut || start < this.#reported) continue;
       matches.push({ ...match, start, end });
       this.#reported = end;
     }
     this.#reported = Math.max(this.#reported, this.#offset + cut);
-    const from = Math.max(0, cut - CONTEXT_LENGTH);
-    this.#held = this.#held.slice(from);
-    this.#offset += from;
     return matches;
   }
+
+  #passTo(position: number): void {
+    this.#held = this.#held.slice(position);
+    this.#offset += position;
+  }
+}
+
+/** The end of the last line before a position, or the position itself if there is none near it. */
+function afterLine(text: string, position: number): number {
+  const newline = text.lastIndexOf('\n', position);
+  return newline > position - OVERLAP_LENGTH ? newline + 1 : position;
 }
 
 /** Everything in a whole text that looks like a secret, in its order and without overlaps. */

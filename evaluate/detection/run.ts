@@ -7,7 +7,7 @@ import { scoreLeakyFiles } from './leaky-files.ts';
 import { scoreFiles } from './planted-files.ts';
 import { score as scorePrompts } from './prompt-scoring.ts';
 import { promptsOf } from './prompts.ts';
-import { EXAMPLES_AIM, type Evaluation, GUIDE, guideTable, isGoodEnough, PAGE, page, withTable } from './report.ts';
+import { type Evaluation, EXAMPLES_AIM, GUIDE, guideTable, isGoodEnough, PAGE, page, withTable } from './report.ts';
 
 /** Measures the rules of the scan and the redactor on samples that are made here, and on those of others. */
 const HELP = `npm run evaluate:detection -- [--seeds 31,32,33] [--examples NAME=FILE[,SCAN,REDACTOR]]… [--leaky NAME=FOLDER,LIST]… [--clean NAME=FOLDER]… [--half tuning|report] [--missed] [--write]
