@@ -158,9 +158,10 @@ function valueAt(text: string, { at, by }: Sign, nameStart: number): Assigned | 
 }
 
 function elementValue(text: string, start: number): Assigned | null {
-  const end = text.indexOf('<', start);
-  if (end === -1 || end - start > 512) return null;
-  const value = text.slice(start, end).trimEnd();
+  const after = text.slice(start, start + LITERAL_LENGTH_MAX + 1);
+  const length = after.indexOf('<');
+  if (length === -1) return null;
+  const value = after.slice(0, length).trimEnd();
   return { start, end: start + value.length, value, isQuoted: true, by: 'element' };
 }
 

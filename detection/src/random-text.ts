@@ -46,7 +46,14 @@ function confidenceOf(text: string, start: number, end: number, digits: number):
     : /[A-Za-z0-9_"'\]][ \t]{0,4}[=:][ \t]{0,4}$/.test(text.slice(Math.max(0, start - 16), start)) &&
       /^[\s,;]?$/.test(text.charAt(end));
   if (!isWhole || digits < DIGITS_MIN || isSample(value) || isIdentifier(value) || entropyOf(value) < 4.5) return 'low';
-  const lineStart = text.lastIndexOf('\n', start) + 1;
-  const lineEnd = text.indexOf('\n', start);
-  return (lineEnd === -1 ? text.length : lineEnd) - lineStart > LINE_LENGTH_MAX ? 'low' : 'medium';
+  return isOnLongLine(text, start) ? 'low' : 'medium';
+}
+
+/** Looks no further than such a line is long: a text of one line may have thousands of these. */
+function isOnLongLine(text: string, at: number): boolean {
+  const [from, to] = [Math.max(0, at - LINE_LENGTH_MAX), Math.min(text.length, at + LINE_LENGTH_MAX)];
+  const [newlineBefore, newline] = [text.slice(from, at).lastIndexOf('\n'), text.slice(at, to).indexOf('\n')];
+  const start = newlineBefore === -1 ? from : from + newlineBefore + 1;
+  const end = newline === -1 ? to : at + newline;
+  return end - start > LINE_LENGTH_MAX;
 }

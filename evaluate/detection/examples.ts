@@ -83,7 +83,12 @@ const secretsOf = ({ text, secrets }: Example) => (secrets.length > 0 ? secrets 
 /** A report needs no more than the line: who sees it looks there. */
 function isReported(example: Example): boolean {
   const { text, path } = example;
-  const findings = findingsIn({ file: path === '' ? 'example.txt' : path, bytes: Buffer.from(text), line: 1 });
+  const findings = findingsIn({
+    file: path === '' ? 'example.txt' : path,
+    bytes: Buffer.from(text),
+    line: 1,
+    column: 0,
+  });
   return findings.some(
     ({ confidence, value }) =>
       isAtLeast(confidence, 'medium') &&

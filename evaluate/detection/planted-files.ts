@@ -34,7 +34,9 @@ const quotedIfLines = (text: string) => (text.includes('\n') ? JSON.stringify(te
 const camel = (name: string) => name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const reported = (text: string, file: string) =>
-  findingsIn({ file, bytes: Buffer.from(text), line: 1 }).filter(({ confidence }) => isAtLeast(confidence, 'medium'));
+  findingsIn({ file, bytes: Buffer.from(text), line: 1, column: 0 }).filter(({ confidence }) =>
+    isAtLeast(confidence, 'medium'),
+  );
 
 /** Writes each kind of secret so many times into each file, and scans these and texts that have none. */
 export function scoreFiles(seed: number, rounds: number): FileScore {

@@ -8,6 +8,8 @@ export interface Piece {
   bytes: Buffer;
   /** The number of its first line. */
   line: number;
+  /** How many bytes of that line come before it. */
+  column: number;
   /** Of a finding in history. */
   commit?: string;
   /** The former texts of the file, if only what is new counts. */
@@ -28,6 +30,9 @@ const KEY_BEGINS = '-----BEGIN ';
 const KEY_ENDS = '-----END ';
 /** No private key is longer. */
 const KEY_BYTES_MAX = 16_384;
+/** What parts two things that have nothing to do with each other, from the best to the worst. A long line has only the last ones. */
+const PIECE_ENDS = ['\n\n', '\r\n\r\n', '\n', '},', ';', ',', ' ', '"', "'"];
+const END_SEARCHED_BYTES = 65_536;
 /** Others' code, or no text of the project's. */
 const FOLDERS_SKIPPED: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__']);
 
@@ -73,15 +78,20 @@ function* piecesOf(shown: string, path: string, bytesMax: number, tally: Tally):
       tally.skipped.push(tooLarge(file, bytesMax));
       return;
     }
-    const bytes = Buffer.allocUnsafe(size);
-    let length = 0;
-    for (let read = -1; read !== 0 && length < size; length += read)
-      read = readSync(descriptor, bytes, length, size - length, null);
-    const text = textIn(bytes.subarray(0, length));
-    if (text === null) return;
+    const chunk = Buffer.allocUnsafe(Math.min(size, PIECE_BYTES));
+    const pieces = new Pieces(file);
+    let text: TextReader | null = null;
+    for (let at = 0; at < size; ) {
+      const length = readSync(descriptor, chunk, 0, Math.min(chunk.length, size - at), null);
+      if (length === 0) break;
+      at += length;
+      text ??= textReader(chunk.subarray(0, length));
+      if (text === null) return;
+      tally.bytes += length;
+      yield* pieces.push(text(chunk.subarray(0, length)));
+    }
     tally.files++;
-    tally.bytes += length;
-    yield* piecesOfText(file, text);
+    yield* pieces.end();
   } finally {
     closeSync(descriptor);
   }
@@ -107,37 +117,79 @@ function sizeOf(descriptor: number): { size: number; isRegular: boolean } {
   return { size: stat.size, isRegular: stat.isFile() };
 }
 
-/** Text in UTF-8 or another superset of ASCII, or in UTF-16 with its mark; null for anything else. */
+/** Turns the next bytes of a text into UTF-8 or another superset of ASCII. */
+type TextReader = (bytes: Buffer) => Buffer;
+
+/** By the first bytes of a text: UTF-16 is known by its mark. Null for what is no text. */
+function textReader(beginning: Buffer): TextReader | null {
+  const mark = beginning.toString('latin1', 0, 2);
+  const encoding = { '\xff\xfe': 'utf-16le', '\xfe\xff': 'utf-16be' }[mark];
+  if (encoding === undefined)
+    return beginning.subarray(0, PROBE_BYTES).includes(0) ? null : (bytes) => Buffer.from(bytes);
+  const decoder = new TextDecoder(encoding);
+  return (bytes) => Buffer.from(decoder.decode(bytes, { stream: true }), 'utf8');
+}
+
+/** A whole text; null for what is none. */
 export function textIn(bytes: Buffer): Buffer | null {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return Buffer.from(bytes.toString('utf16le', 2), 'utf8');
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) {
-    const even = Buffer.from(bytes.subarray(2, bytes.length - (bytes.length % 2)));
-    return Buffer.from(even.swap16().toString('utf16le'), 'utf8');
-  }
-  return bytes.subarray(0, PROBE_BYTES).includes(0) ? null : bytes;
+  return textReader(bytes)?.(bytes) ?? null;
 }
 
-/** A text in pieces that end with a line, so that none holds much memory and no secret is cut. */
+/** Cuts a text that arrives bit by bit into pieces that end with a line, so that none holds much memory and no secret is cut. */
+class Pieces {
+  readonly #file: string;
+  #held: Buffer[] = [];
+  #size = 0;
+  #line = 1;
+  #column = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  *push(bytes: Buffer): Generator<Piece> {
+    this.#held.push(bytes);
+    this.#size += bytes.length;
+    while (this.#size >= PIECE_BYTES) {
+      const whole = Buffer.concat(this.#held);
+      yield* this.#cut(whole, endOfPiece(whole.subarray(0, 2 * PIECE_BYTES)));
+    }
+  }
+
+  *end(): Generator<Piece> {
+    yield* this.#cut(Buffer.concat(this.#held), this.#size);
+  }
+
+  *#cut(whole: Buffer, end: number): Generator<Piece> {
+    const bytes = whole.subarray(0, end);
+    if (bytes.length > 0) yield { file: this.#file, bytes, line: this.#line, column: this.#column };
+    const newlines = newlinesIn(bytes, 0, bytes.length);
+    this.#line += newlines;
+    const onLastLine = bytes.length - (bytes.lastIndexOf(10) + 1);
+    this.#column = newlines > 0 ? onLastLine : this.#column + onLastLine;
+    this.#held = [whole.subarray(end)];
+    this.#size = whole.length - end;
+  }
+}
+
 export function* piecesOfText(file: string, bytes: Buffer): Generator<Piece> {
-  let line = 1;
-  for (let start = 0; start < bytes.length; ) {
-    let end = Math.min(start + PIECE_BYTES, bytes.length);
-    if (end < bytes.length) end = start + endOfLines(bytes.subarray(start, end));
-    const piece = bytes.subarray(start, end);
-    yield { file, bytes: piece, line };
-    line += newlinesIn(piece, 0, piece.length);
-    start = end;
-  }
+  const pieces = new Pieces(file);
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES)
+    yield* pieces.push(bytes.subarray(start, start + PIECE_BYTES));
+  yield* pieces.end();
 }
 
-/** Where the last whole line ends; before it, if a key begins there and does not end. */
-function endOfLines(bytes: Buffer): number {
-  const newline = bytes.lastIndexOf(10);
-  if (newline === -1) return bytes.length;
+/** Where a piece ends: at a blank line near its end, or else with its last line or the last sign in it. Before a key that does not end in it. */
+function endOfPiece(bytes: Buffer): number {
   const begin = bytes.lastIndexOf(KEY_BEGINS);
-  const isOpen = begin !== -1 && bytes.indexOf(KEY_ENDS, begin) === -1 && bytes.length - begin < KEY_BYTES_MAX;
-  const lineStart = isOpen ? bytes.lastIndexOf(10, begin) + 1 : 0;
-  return lineStart > 0 ? lineStart : newline + 1;
+  const isOpen = begin > 0 && bytes.indexOf(KEY_ENDS, begin) === -1 && bytes.length - begin < KEY_BYTES_MAX;
+  const whole = isOpen ? bytes.subarray(0, begin) : bytes;
+  for (const sign of PIECE_ENDS) {
+    const at = whole.lastIndexOf(sign);
+    if (at > 0 && at > whole.length - END_SEARCHED_BYTES) return at + sign.length;
+  }
+  const newline = whole.lastIndexOf(10);
+  return newline === -1 ? bytes.length : newline + 1;
 }
 
 export function newlinesIn(text: Buffer | string, start: number, end: number): number {
@@ -148,26 +200,14 @@ export function newlinesIn(text: Buffer | string, start: number, end: number): n
 
 /** Standard input, as it comes and however long it is. */
 export async function* streamPieces(stream: AsyncIterable<Buffer>, tally: Tally): AsyncGenerator<Piece> {
-  let held: Buffer[] = [];
-  let size = 0;
-  let line = 1;
-  const file = 'stdin';
   tally.files++;
-  const flush = function* (whole: Buffer, end: number): Generator<Piece> {
-    const bytes = whole.subarray(0, end);
-    if (bytes.length > 0) yield { file, bytes, line };
-    line += newlinesIn(bytes, 0, bytes.length);
-    held = [whole.subarray(end)];
-    size = whole.length - end;
-  };
+  const pieces = new Pieces('stdin');
+  let text: TextReader | null = null;
   for await (const chunk of stream) {
-    held.push(chunk);
-    size += chunk.length;
     tally.bytes += chunk.length;
-    if (size < PIECE_BYTES) continue;
-    const whole = Buffer.concat(held);
-    yield* flush(whole, endOfLines(whole));
+    // Who pipes something into a scan means it to be read, whatever it is.
+    text ??= textReader(chunk) ?? ((bytes) => bytes);
+    yield* pieces.push(text(chunk));
   }
-  const rest = Buffer.concat(held);
-  yield* flush(rest, rest.length);
+  yield* pieces.end();
 }

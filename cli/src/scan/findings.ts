@@ -23,21 +23,43 @@ export interface Finding {
 const ALLOWED = 'coffer:allow';
 const SAMPLE_MAX = 4;
 
-export function findingsIn({ file, bytes, line, commit }: Piece): Finding[] {
+/** A line of a text, and whether findings on it are left out. */
+interface Line {
+  start: number;
+  end: number;
+  isAllowed: boolean;
+}
+
+function lineAt(text: string, position: number): Line {
+  const start = position === 0 ? 0 : text.lastIndexOf('\n', position - 1) + 1;
+  const newline = text.indexOf('\n', position);
+  const end = newline === -1 ? text.length : newline;
+  return { start, end, isAllowed: text.slice(start, end).includes(ALLOWED) };
+}
+
+export function findingsIn({ file, bytes, line, column, commit }: Piece): Finding[] {
   const text = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8');
   const findings: Finding[] = [];
-  let counted = 0;
   let current = line;
+  let newline = text.indexOf('\n');
+  let found: Line | null = null;
   for (const match of detect(text, { file, isThorough: false })) {
     // They come in their order, so that each line is counted once.
-    current += newlinesIn(text, counted, match.start);
-    counted = match.start;
-    const lineStart = match.start === 0 ? 0 : text.lastIndexOf('\n', match.start - 1) + 1;
-    const lineEnd = text.indexOf('\n', match.start);
-    if (text.slice(lineStart, lineEnd === -1 ? text.length : lineEnd).includes(ALLOWED)) continue;
-    const lastLine = current + newlinesIn(text, match.start, match.end);
-    const where = { file, line: current, lastLine, column: match.start - lineStart + 1, commit: commit ?? null };
-    findings.push(findingOf(match, text.slice(match.start, match.end), where));
+    for (; newline !== -1 && newline < match.start; newline = text.indexOf('\n', newline + 1)) current++;
+    // A file of one line may have thousands of them, so that the line is looked at once.
+    if (found === null || match.start > found.end) found = lineAt(text, match.start);
+    if (found.isAllowed) continue;
+    const value = text.slice(match.start, match.end);
+    const lastLine = current + newlinesIn(value, 0, value.length);
+    const before = found.start === 0 ? column : 0;
+    const where = {
+      file,
+      line: current,
+      lastLine,
+      column: before + match.start - found.start + 1,
+      commit: commit ?? null,
+    };
+    findings.push(findingOf(match, value, where));
   }
   return findings;
 }
@@ -51,7 +73,9 @@ export async function addedFindings(piece: Piece): Promise<Finding[]> {
   const lines = linesOf(piece.bytes);
   const isOnNewLine = ({ line, lastLine }: Finding) =>
     lines.slice(line - piece.line, lastLine - piece.line + 1).some((text) => !known.has(text));
-  const isKnownValue = memoized(() => former.flatMap((bytes) => findingsIn({ ...piece, bytes, line: 1 })).map(keyOf));
+  const isKnownValue = memoized(() =>
+    former.flatMap((bytes) => findingsIn({ ...piece, bytes, line: 1, column: 0 })).map(keyOf),
+  );
   return findings.filter((finding) => isOnNewLine(finding) || !isKnownValue().has(keyOf(finding)));
 }
 

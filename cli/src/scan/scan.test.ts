@@ -12,8 +12,8 @@ import { detect } from '../../../detection/src/index.ts';
 import { addPerson } from '../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
 import { addPolicy } from '../../../test/support/vaults.ts';
-import { textIn } from './files.ts';
-import { sampleOf } from './findings.ts';
+import { piecesOfText, textIn } from './files.ts';
+import { type Finding, findingsIn, sampleOf } from './findings.ts';
 import { parseChanges } from './git-raw.ts';
 import { Ignored } from './ignore.ts';
 
@@ -573,6 +573,53 @@ describe('rules of scans', () => {
     for (const text of texts) detect(text.repeat(size / text.length), { file: 'x.txt', isThorough: false });
     const { user } = process.cpuUsage(before);
     assert.ok(user < 60e6, `${user / 1e6} s`);
+  });
+
+  test('a large text is the same in pieces, wherever a file of it ends a piece', () => {
+    const odd = `"${GITHUB}", password: "${PASSWORD}", `;
+    for (const filler of ['ordinary words on a line\n', 'ordinary words on a line, ', 'word-without-any-sign']) {
+      for (const shift of [7, 41]) {
+        const start = 4 * 1024 * 1024 - 60 + shift;
+        const text = `${filler.repeat(Math.ceil(start / filler.length)).slice(0, start)}${odd}${filler.repeat(3000)}`;
+        const pieces = [...piecesOfText('a.txt', Buffer.from(text))];
+        assert.ok(pieces.length > 1);
+        assert.equal(Buffer.concat(pieces.map(({ bytes }) => bytes)).toString(), text);
+        const whole = findingsIn({ file: 'a.txt', bytes: Buffer.from(text), line: 1, column: 0 });
+        const found = pieces.flatMap(findingsIn);
+        const place = ({ kind, line, column, value }: Finding) => `${kind} ${line}:${column} ${value}`;
+        assert.deepEqual(found.map(place), whole.map(place), `${filler} ${shift}`);
+      }
+    }
+  });
+
+  test('ten thousand findings on one line take no longer than on as many lines', () => {
+    const one = `"${GITHUB}", `;
+    const time = (text: string) => {
+      const piece = { file: 'a.json', bytes: Buffer.from(text), line: 1, column: 0 };
+      const before = process.cpuUsage();
+      assert.equal(findingsIn(piece).length, 10_000);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const lines = time(`${one}\n`.repeat(10_000));
+    assert.ok(time(one.repeat(10_000)) < 5 * lines + 1_000_000);
+  });
+
+  test('UTF-16, a mark of UTF-8 and ends of lines of Windows are read', async () => {
+    const text = `A=1\r\nTOKEN=${GITHUB}\r\nPASSWORD=${PASSWORD}\r\n`;
+    const little = Buffer.from(`\uFEFF${text}`, 'utf16le');
+    const folder = folderWith({});
+    writeFileSync(join(folder, 'little.env'), little);
+    writeFileSync(join(folder, 'big.env'), Buffer.from(little).swap16());
+    writeFileSync(join(folder, 'mark.env'), `\uFEFFTOKEN=${GITHUB}\r\nPASSWORD=${PASSWORD}\r\n`);
+    const expected = [
+      'big.env:2 github-token',
+      'big.env:3 password',
+      'little.env:2 github-token',
+      'little.env:3 password',
+    ];
+    const found = places(await scan(folder, ['--json']));
+    assert.deepEqual(found, [...expected, 'mark.env:1 github-token', 'mark.env:2 password']);
   });
 
   test('UTF-16 is read in both orders', () => {
