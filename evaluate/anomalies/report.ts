@@ -1,5 +1,6 @@
 import type { AttackKind } from './attacks.ts';
 import type { Score } from './scoring.ts';
+import { SERIES_TITLE } from './series.ts';
 
 export const PAGE = 'docs/anomaly-evaluation.md';
 
@@ -50,6 +51,13 @@ ${(Object.keys(ATTACKS) as AttackKind[]).map((kind) => kindRow(evaluations, kind
 
 The hours are counted from the first access of an attack. Scans ran once a day, at midnight; \`ANOMALY_SCHEDULER_INTERVAL_HOURS\` makes them more frequent.
 `;
+}
+
+/** The page with these tables of series behind the simulation, instead of those that it may have. */
+export function withSeries(text: string, series: string): string {
+  if (series === '') return text;
+  const at = text.indexOf(SERIES_TITLE);
+  return `${(at === -1 ? text : text.slice(0, at)).trimEnd()}\n${series}`;
 }
 
 function rowsOf({ seed, accesses, scores }: Evaluation): string[] {

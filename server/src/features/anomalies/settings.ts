@@ -13,7 +13,7 @@ export const anomalySettings = settingGroup({
     {
       name: 'CV_ANOMALY_ML_VERSION',
       kind: choice('v1', 'shadow', 'v2', 'ensemble'),
-      default: 'v1',
+      default: 'v2',
       doc: 'How unusual reads are found: `v1` (95th percentile), `v2` (hour of the week), `ensemble` (two of three models), or `shadow` (acts as `v1` and records what `v2` would raise).',
       secret: false,
     },
