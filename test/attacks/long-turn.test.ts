@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { MESSAGE_LENGTH_MAX } from '../../server/src/features/copilot/schemas.ts';
+import { HOUR_MS } from '../../server/src/kernel/base/clock.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
 import { Metrics } from '../../server/src/kernel/observability/metrics.ts';
 import { TURN_MS_MAX, TurnMonitor } from '../../server/src/kernel/observability/turn-monitor.ts';
+import { COPILOT_ENV } from '../support/copilot-inputs.ts';
 import { addPerson, addTenant, ok, type Tenant } from '../support/people.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addVault } from '../support/vaults.ts';
@@ -22,7 +25,7 @@ onBothDatabases('a caller who sends what is slow', (database) => {
   let service: Service;
   let tenant: Tenant;
   before(async () => {
-    service = await startService(database);
+    service = await startService(database, { env: COPILOT_ENV });
     tenant = await addTenant(service);
   });
   after(() => service.close());
@@ -48,6 +51,28 @@ onBothDatabases('a caller who sends what is slow', (database) => {
     const compare = () => ok(service.call('POST', '/v1/secrets/known', { token, body: { values } }));
     const ms = await longestTurnOf(compare);
     assert.ok(ms < TURN_MS_MAX, `${ms} ms`);
+  });
+
+  test('messages to the assistant that make the redactor work most', async () => {
+    const { token } = tenant.owner;
+    const distinct = Array.from({ length: 700 }, (_, no) => `password="Aa${String(no).padStart(6, '0')}x"`).join(' ');
+    for (const unit of [
+      '"',
+      'a. + ',
+      '" -u "',
+      '\u200bBasic ',
+      'kind: Secret\n/',
+      '-----BEGIN PRIVATE KEY-----',
+      distinct,
+    ]) {
+      const content = unit.repeat(Math.ceil(MESSAGE_LENGTH_MAX / unit.length)).slice(0, MESSAGE_LENGTH_MAX);
+      const messages = ['user', 'assistant', 'user'].map((role, at) => ({ role, content: at === 1 ? 'yes' : content }));
+      messages[2] = { role: 'user', content: content.slice(0, MESSAGE_LENGTH_MAX / 2) };
+      const chat = () => service.call('POST', '/copilot/chat', { token, body: { messages } });
+      const ms = await longestTurnOf(async () => assert.equal((await chat()).body.error.code, 'COPILOT_UNAVAILABLE'));
+      service.clock.advance(HOUR_MS);
+      assert.ok(ms < TURN_MS_MAX, `${unit.slice(0, 30)}: ${ms} ms`);
+    }
   });
 
   test('a list of the longest paths, by policies with as many patterns as there may be', async () => {
