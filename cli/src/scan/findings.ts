@@ -46,7 +46,7 @@ export function findingsIn({ file, bytes, line, column, commit }: Piece): Findin
   for (const match of detect(text, { file, isThorough: false })) {
     // They come in their order, so that each line is counted once.
     for (; newline !== -1 && newline < match.start; newline = text.indexOf('\n', newline + 1)) current++;
-    // A file of one line may have thousands of them, so that the line is looked at once.
+    // A file of one line may have thousands of them, so its line is read once.
     if (found === null || match.start > found.end) found = lineAt(text, match.start);
     if (found.isAllowed) continue;
     const value = text.slice(match.start, match.end);
