@@ -29,8 +29,6 @@ const SERVICES: readonly Service[] = [
     'messagebird',
     'message_bird',
     'message-bird',
-  ].map((name) => ({ name, form: UUID })),
-  ...[
     'rollbar',
     'plaid',
     'azure',
@@ -40,10 +38,7 @@ const SERVICES: readonly Service[] = [
     'browserless',
     'customerio',
     'uptimerobot',
-  ].map((name) => ({
-    name,
-    form: UUID,
-  })),
+  ].map((name) => ({ name, form: UUID })),
   { name: 'adafruit', form: open(32) },
   { name: 'adobe', form: hex(32) },
   { name: 'airtable', form: alphanumeric(17) },

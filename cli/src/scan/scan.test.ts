@@ -7,12 +7,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { detect } from '../../../detection/src/index.ts';
 import { addPerson } from '../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
 import { addPolicy } from '../../../test/support/vaults.ts';
-import { piecesOfText, textIn } from './files.ts';
+import { filePieces, piecesOfText, textIn } from './files.ts';
 import { type Finding, findingsIn, sampleOf } from './findings.ts';
 import { parseChanges } from './git-raw.ts';
 import { Ignored } from './ignore.ts';
@@ -590,6 +592,24 @@ describe('rules of scans', () => {
         assert.deepEqual(found.map(place), whole.map(place), `${filler} ${shift}`);
       }
     }
+  });
+
+  test('a file is read in pieces, however large it is', () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const size = 96 * 1024 * 1024;
+    const folder = folderWith({ 'large.log': 'ordinary words on a line of a log\n'.repeat(size / 34) });
+    const tally = { files: 0, bytes: 0, skipped: [] };
+    let [most, bytes] = [0, 0];
+    collectGarbage();
+    const before = process.memoryUsage().arrayBuffers;
+    for (const piece of filePieces([folder], 2 * size, tally)) {
+      bytes += piece.bytes.length;
+      collectGarbage();
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }
+    assert.equal(bytes, tally.bytes);
+    assert.ok(bytes > size - 64 && most < size / 3, `${most} bytes at most`);
   });
 
   test('ten thousand findings on one line take no longer than on as many lines', () => {
