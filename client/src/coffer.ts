@@ -8,6 +8,7 @@ import { type CacheOptions, ReadCache } from './read-cache.ts';
 import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
 import type { Secret } from './secret.ts';
 import { Secrets } from './secrets.ts';
+import { type PassphraseChange, type PassphraseChangeOptions, VaultPassphrases } from './vault-passphrases.ts';
 import { Vaults } from './vaults.ts';
 import type { SecretLocation, VersionStore } from './version-store.ts';
 import type { ZeroKnowledgeSecret } from './zero-knowledge.ts';
@@ -30,6 +31,7 @@ export class Coffer {
   readonly environments: Environments;
   readonly audit: Audit;
   readonly #connection: Connection;
+  readonly #passphrases: VaultPassphrases;
   #zeroKnowledgeVersions: VersionStore | null;
 
   constructor({ cache, zeroKnowledgeVersions, url, auth, ...options }: CofferOptions = {}) {
@@ -45,6 +47,7 @@ export class Coffer {
     this.environments = new Environments(connection);
     this.audit = new Audit(connection);
     this.#connection = connection;
+    this.#passphrases = new VaultPassphrases(connection, this.secrets);
     this.#zeroKnowledgeVersions = zeroKnowledgeVersions ?? null;
   }
 
@@ -82,7 +85,10 @@ export class Coffer {
     return (await this.call(route, { path: { name: key }, body }, { ...call, isRead: true })).plaintext;
   }
 
-  /** Seals a value here and stores it in a zero-knowledge vault. Neither the value nor the passphrase leaves this process. */
+  /**
+   * Seals a value here and stores it in a zero-knowledge vault. Neither the value nor the passphrase leaves this process. The first value of a vault
+   * decides its passphrase; another one is refused from then on.
+   */
   // biome-ignore lint/complexity/useMaxParams: programs of others call it
   async seal(
     vault: string,
@@ -96,6 +102,7 @@ export class Coffer {
     const newest = known ?? (await this.#newestVersion({ vault, path }, options));
     const version = newest + 1;
     const envelope = await client.seal(value, { vault, path, version });
+    await this.#passphrases.require(vault, secret, options);
     const stored = await this.secrets.set(vault, path, envelope, { ...options, expectedVersion: newest });
     await client.written({ vault, path, version });
     return stored;
@@ -107,6 +114,15 @@ export class Coffer {
     const served = await this.secrets.get(vault, path, options);
     const { value } = await client.open({ value: served.value, version: served.version }, { vault, path });
     return value;
+  }
+
+  /** Seals the newest values of a zero-knowledge vault under another passphrase or key. If it is interrupted, repeat it: it continues. */
+  async changePassphrase(
+    vault: string,
+    secrets: { from: ZeroKnowledgeSecret; to: ZeroKnowledgeSecret },
+    options: PassphraseChangeOptions = {},
+  ): Promise<PassphraseChange> {
+    return this.#passphrases.change(vault, secrets, options);
   }
 
   async #newestVersion({ vault, path }: SecretLocation, options: CallOptions): Promise<number> {

@@ -116,6 +116,8 @@ export interface Routes {
   'DELETE /v1/vaults/{vault}/members/{member_id}': operations['removeVaultMember'];
   'GET /v1/users/{user_id}/vaults': operations['listVaultsOfUser'];
   'POST /v1/vaults/{vault}/members/review': operations['reviewVaultMembers'];
+  'GET /v1/vaults/{vault}/passphrase-check': operations['getPassphraseCheck'];
+  'PUT /v1/vaults/{vault}/passphrase-check': operations['putPassphraseCheck'];
   'GET /v1/vaults/{vault}/secrets': operations['listSecrets'];
   'POST /v1/vaults/{vault}/secrets': operations['createSecret'];
   'GET /v1/vaults/{vault}/secrets/{path}': operations['readSecret'];
@@ -3061,6 +3063,17 @@ export interface components {
          * @enum {string}
          */
         GeneratorCharset: "alphanumeric" | "ascii" | "hex" | "base64url" | "digits";
+        /** @description The response of `getPassphraseCheck`. */
+        GetPassphraseCheckOutput: {
+            check: string | null;
+            former: string | null;
+            /**
+             * Format: int32
+             * @description 0 while the vault has no check.
+             */
+            version: number;
+            updated_at: string | null;
+        };
         /** @description A payment is overdue. Until this time the tenant keeps its plan; then the limits of its plan without subscription apply to new things. */
         GracePeriod: {
             /**
@@ -4366,6 +4379,32 @@ export interface components {
              * @example 30000
              */
             lease_ms: number;
+        };
+        /** @description The request body of `putPassphraseCheck`. */
+        PutPassphraseCheckInput: {
+            /**
+             * @description A fixed text that the client library sealed under the passphrase or key of the vault.
+             * @example zk:v1:aes-256-gcm:argon2id:Sg8vDgEcQXlIvCnMYgrRjQ:HX6VOWwXzqyuB0MF:T2vqdBrzOtp0iXbPcA:q7zvS1pCwdm_FWqQWVTXDA
+             */
+            check: string;
+            former?: string | null;
+            /**
+             * Format: int32
+             * @description The version that was read, 0 if there was none.
+             * @example 0
+             */
+            expected_version: number;
+        };
+        /** @description The response of `putPassphraseCheck`. */
+        PutPassphraseCheckOutput: {
+            check: string | null;
+            former: string | null;
+            /**
+             * Format: int32
+             * @description 0 while the vault has no check.
+             */
+            version: number;
+            updated_at: string | null;
         };
         /**
          * @description The request body of `putPlan`.
@@ -9809,6 +9848,48 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ReviewVaultMembersOutput"];
+                };
+            };
+        };
+    };
+    getPassphraseCheck: {
+        parameters: {
+            path: {
+                /** @description Name of the vault. */
+                vault: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["GetPassphraseCheckOutput"];
+                };
+            };
+        };
+    };
+    putPassphraseCheck: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Name of the vault. */
+                vault: string;
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutPassphraseCheckInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PutPassphraseCheckOutput"];
                 };
             };
         };

@@ -1,4 +1,6 @@
 /** `@coffer/client/zero-knowledge`: apart from the rest, because it brings ciphers that most programs do not need. */
+
+export { WrongPassphraseError } from './passphrase-check.ts';
 export { type ResealOptions, type ResealReport, resealVault, type VaultRequests } from './reseal-vault.ts';
 export { InProcessVersionStore, type SecretLocation, type VersionStore } from './version-store.ts';
 export {

@@ -9,12 +9,17 @@ export interface ZeroKnowledgeLocation {
 
 /** Marks envelopes of releases up to 0.4. It is a symbol private to the library, so no text given as a location can mean it. */
 export const UNBOUND = Symbol('unbound');
-export type Binding = ZeroKnowledgeLocation | typeof UNBOUND;
+/** The check of a vault's passphrase, which is no value of a secret. */
+export interface CheckBinding {
+  checkOf: string;
+}
+export type Binding = ZeroKnowledgeLocation | CheckBinding | typeof UNBOUND;
 
 /**
  * The first authenticated field. It separates bound from unbound envelopes: unbound data begins with `zk:v1:`, bound data with the bytes of a length.
  */
 const LABEL = 'coffer zero-knowledge location v1';
+const CHECK_LABEL = 'coffer zero-knowledge passphrase check v1';
 const LENGTH_BYTES = 4;
 
 const VAULT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
@@ -36,6 +41,12 @@ export function refuseBadLocation(location: ZeroKnowledgeLocation): void {
   }
 }
 
+export function refuseBadBinding(binding: Binding): void {
+  if (binding === UNBOUND) return;
+  if (!('checkOf' in binding)) refuseBadLocation(binding);
+  else if (!VAULT.test(binding.checkOf)) throw new TypeError('checkOf must be the name of the vault');
+}
+
 /** For callers that must bind a version. */
 export function refuseUnversioned(location: Required<ZeroKnowledgeLocation>): void {
   refuseBadLocation(location);
@@ -52,6 +63,7 @@ function isPath(path: string): boolean {
 /** The additional authenticated data. `header` is the envelope up to and including its salt. */
 export function authenticatedData(header: string, binding: Binding): Uint8Array<ArrayBuffer> {
   if (binding === UNBOUND) return new TextEncoder().encode(header);
+  if ('checkOf' in binding) return lengthPrefixed([CHECK_LABEL, header, binding.checkOf]);
   const { vault, path, version } = binding;
   return lengthPrefixed([LABEL, header, vault, path, version === undefined ? '' : String(version)]);
 }

@@ -12,6 +12,7 @@ import { deriveKey } from './zero-knowledge-keys.ts';
 import {
   authenticatedData,
   type Binding,
+  refuseBadBinding,
   refuseBadLocation,
   UNBOUND,
   type ZeroKnowledgeLocation,
@@ -51,10 +52,20 @@ export async function sealZeroKnowledge(
   { algorithm = 'aes-256-gcm' }: SealOptions = {},
 ): Promise<string> {
   refuseBadLocation(location);
+  const plaintext = typeof value === 'string' ? utf8(value, 'value') : new Uint8Array(value);
+  return sealFor(plaintext, secret, location, { algorithm });
+}
+
+export async function sealFor(
+  plaintext: Bytes,
+  secret: ZeroKnowledgeSecret,
+  binding: Binding,
+  { algorithm = 'aes-256-gcm' }: SealOptions = {},
+): Promise<string> {
+  refuseBadBinding(binding);
   if (!Object.hasOwn(ALGORITHMS, algorithm)) {
     throw new TypeError(`algorithm must be ${Object.keys(ALGORITHMS).join(' or ')}`);
   }
-  const plaintext = typeof value === 'string' ? utf8(value, 'value') : new Uint8Array(value);
   refuseWeak(secret);
   const derivation = 'passphrase' in secret ? 'argon2id' : 'hkdf-sha256';
   const salt = random(SALT_BYTES[derivation]);
@@ -66,7 +77,7 @@ export async function sealZeroKnowledge(
     throw new RangeError('the value is too large: its envelope would be longer than 1 MiB');
   }
   const key = await deriveKey(header, secretBytes(secret));
-  const sealed = await CIPHERS[algorithm].seal(key, iv, authenticatedData(headerOf(header), location), plaintext);
+  const sealed = await CIPHERS[algorithm].seal(key, iv, authenticatedData(headerOf(header), binding), plaintext);
   const end = sealed.length - TAG_BYTES;
   return writeEnvelope({ ...header, iv, ciphertext: sealed.slice(0, end), tag: sealed.slice(end) });
 }
@@ -103,7 +114,7 @@ export async function openUnderFirst<B extends Binding>(
   secret: ZeroKnowledgeSecret,
   bindings: readonly B[],
 ): Promise<{ value: Uint8Array; binding: B }> {
-  for (const binding of bindings) if (binding !== UNBOUND) refuseBadLocation(binding);
+  for (const binding of bindings) refuseBadBinding(binding);
   let opening: ((binding: Binding) => Promise<Uint8Array>) | undefined;
   try {
     opening = await openerOf(envelope, secret);

@@ -30,6 +30,8 @@ const EXPECTED: Record<string, number[]> = {
   'POST /v1/vaults/{vault}/secrets/{path*}/rollback': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/move': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/copy': [201, 401, 201, 201, 201, 403, 403],
+  'GET /v1/vaults/{vault}/passphrase-check': [200, 401, 200, 200, 200, 403, 403],
+  'PUT /v1/vaults/{vault}/passphrase-check': [200, 401, 200, 200, 200, 403, 403],
   'GET /v1/vaults/{vault}/aggregate': [200, 401, 200, 200, 200, 403, 403],
   'GET /v1/secrets': [200, 401, 200, 200, 200, 403, 403],
   'GET /v1/secrets/due': [200, 401, 200, 200, 200, 403, 403],

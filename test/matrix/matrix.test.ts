@@ -204,6 +204,9 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /v1/vaults/{vault}/members/{member_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/vaults/{vault}/members/review': [401, 401, 401, 401, 404, 403, 403, 200, 200],
 
+  'GET /v1/vaults/{vault}/passphrase-check': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'PUT /v1/vaults/{vault}/passphrase-check': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+
   'GET /v1/vaults/{vault}/secrets': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'POST /v1/vaults/{vault}/secrets': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'GET /v1/vaults/{vault}/secrets/{path*}': [401, 401, 401, 401, 404, 403, 403, 200, 200],

@@ -9,6 +9,7 @@ import {
   changedPolicy,
   DOCUMENT,
   deleteSecondFactor,
+  EMPTY_ENVELOPE,
   invitedPerson,
   memberOfVaults,
   namedGroup,
@@ -27,6 +28,7 @@ import {
   toAnotherVault,
   toUnlikeVault,
   underPrefix,
+  zeroKnowledgeVault,
 } from './factories.ts';
 import { FLEET_INPUTS } from './fleet-inputs.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
@@ -267,6 +269,11 @@ export const INPUTS: Record<string, MakeInput> = {
     return { query: { kind: 'rotation' } };
   },
   'POST /v1/secrets/known': async () => ({ body: { digests: ['0123456789abcdef'.repeat(4)] } }),
+  'GET /v1/vaults/{vault}/passphrase-check': zeroKnowledgeVault,
+  'PUT /v1/vaults/{vault}/passphrase-check': async (world) => ({
+    ...(await zeroKnowledgeVault(world)),
+    body: { check: EMPTY_ENVELOPE, expected_version: 0 },
+  }),
   'POST /v1/vaults/{vault}/tokenize': async (world) => ({ ...(await someVault(world)), body: { value: '4111' } }),
   'POST /v1/vaults/{vault}/detokenize': async (world) => {
     const made = await someVault(world);

@@ -19,6 +19,15 @@ export async function toAnotherVault(world: World) {
   return { ...(await someSecret(world)), body: { to_vault, to_path } };
 }
 
+/** Its form is right, and nothing is sealed in it. */
+export const EMPTY_ENVELOPE = `zk:v1:aes-256-gcm:argon2id:${'A'.repeat(22)}:${'A'.repeat(16)}:AAAA:${'A'.repeat(22)}`;
+
+export async function zeroKnowledgeVault({ service }: World) {
+  const body = { name: uniqueName('sealed'), environment: 'development', is_zero_knowledge: true };
+  await ok(service.call('POST', '/v1/vaults', { body }), 201);
+  return { params: { vault: body.name } };
+}
+
 /** Where it does not fit: that too only who may know is told. */
 export async function toUnlikeVault(world: World) {
   const body = { name: uniqueName('vault'), environment: 'production', is_zero_knowledge: true };

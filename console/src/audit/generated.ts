@@ -13,6 +13,8 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     vault_member_removed: 'Remove a user or group from a vault',
     'users:list_vaults': 'List the vaults that a user is a member of',
     vault_members_reviewed: 'Confirm a review of the vault’s members',
+    'passphrase_check:read': 'Get what tells whether a passphrase is that of a zero-knowledge vault',
+    'passphrase_check:update': 'Store what tells whether a passphrase is that of a zero-knowledge vault',
   },
   Secrets: {
     'secrets:list': 'List the secrets you may see, without values',

@@ -22,6 +22,7 @@ import { healthFeature } from '../features/health/feature.ts';
 import { jobsFeature } from '../features/jobs/feature.ts';
 import { mailFeature } from '../features/mail/feature.ts';
 import { mfaFeature } from '../features/mfa/feature.ts';
+import { passphraseChecksFeature } from '../features/passphrase-checks/feature.ts';
 import { policiesFeature } from '../features/policies/feature.ts';
 import { pqcFeature } from '../features/pqc/feature.ts';
 import { referenceFeature } from '../features/reference/feature.ts';
@@ -56,6 +57,7 @@ export const FEATURES: readonly DeclaredFeature[] = [
   groupsFeature,
   policiesFeature,
   vaultsFeature,
+  passphraseChecksFeature,
   secretsFeature,
   riskFeature,
   aggregateFeature,

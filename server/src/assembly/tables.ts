@@ -27,6 +27,7 @@ import type { MailTables } from '../features/mail/store.ts';
 import type { MfaChallengeTables } from '../features/mfa/challenge-store.ts';
 import type { MfaPasskeyTables } from '../features/mfa/passkey-store.ts';
 import type { MfaTables } from '../features/mfa/store.ts';
+import type { PassphraseCheckTables } from '../features/passphrase-checks/store.ts';
 import type { PoliciesTables } from '../features/policies/store.ts';
 import type { PqcTables } from '../features/pqc/store.ts';
 import type { RegionsDirectoryTables } from '../features/regions/directory-store.ts';
@@ -95,6 +96,7 @@ declare module '../kernel/storage/tables.ts' {
       MfaPasskeyTables,
       MfaTables,
       OperatorPermissionsTables,
+      PassphraseCheckTables,
       PoliciesTables,
       PqcTables,
       RegionsDirectoryTables,

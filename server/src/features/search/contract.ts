@@ -160,12 +160,19 @@ export const findKnownValues = endpoint({
   query: NONE,
   body: object({
     digests: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$', writeOnly: true }), {
-        minItems: 1,
-        maxItems: VALUES_MAX,
-        description:
-          'SHA-256 of `coffer known value`, a line feed and the whole value in UTF-8, in hexadecimal. At most 100. Required unless `values` is given.',
-      }),
+      Type.Array(
+        Type.String({
+          pattern: '^[0-9a-f]{64}$',
+          writeOnly: true,
+          examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+        }),
+        {
+          minItems: 1,
+          maxItems: VALUES_MAX,
+          description:
+            'SHA-256 of `coffer known value`, a line feed and the whole value in UTF-8, in hexadecimal. At most 100. Required unless `values` is given.',
+        },
+      ),
     ),
     values: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: VALUE_LENGTH_MAX, writeOnly: true }), {
