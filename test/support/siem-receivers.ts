@@ -124,7 +124,7 @@ export class SyslogReceiver {
         this.messages.push(bytes.subarray(start, end).toString('utf8'));
         bytes = bytes.subarray(end);
         if (++frames >= this.breaksAfter) {
-          socket.resetAndDestroy();
+          socket.destroy();
           return;
         }
       }

@@ -5,7 +5,12 @@ import { JsonError, parseJson } from '../wire/json.ts';
 import { JsonThread, PARSED_IN_PLACE_BYTES_MAX } from './json-thread.ts';
 
 const thread = new JsonThread();
-after(() => thread.close());
+/** The thread does not keep its process running. In the service that is the server. */
+const listening = setInterval(() => {}, 1000);
+after(async () => {
+  clearInterval(listening);
+  await thread.close();
+});
 
 /** Bytes in a buffer of their own, because the buffer is transferred to the worker. */
 function bytesOf(text: string): Buffer<ArrayBuffer> {

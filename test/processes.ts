@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { EventLine } from './event-lines.ts';
+
+/** A process of `node --test`, and the files that it runs. */
+export interface TestProcess {
+  /** The folder of its files, and a number if the folder has several processes. */
+  name: string;
+  files: string[];
+}
+
+/**
+ * Files with a process of their own: those that take longest, which start first, and those whose result depends on what else the process did, because
+ * they measure memory or turns of the event loop, hold leases of seconds, or have hooks around each test.
+ */
+const ALONE: readonly string[] = [
+  'test/docs/guide.test.ts',
+  'test/isolation/isolation.test.ts',
+  'cli/src/scripts.test.ts',
+  'test/console/pages.test.ts',
+  'test/matrix/matrix.test.ts',
+  'test/operator/start.test.ts',
+  'test/query-plans.test.ts',
+  'test/fuzz/fuzz.test.ts',
+  'test/packages/pack.test.ts',
+  'test/attacks/long-turn.test.ts',
+  'test/attacks/slow-json.test.ts',
+  'test/attacks/body-hoarder.test.ts',
+  'test/hostile-input.test.ts',
+  'test/regions.test.ts',
+  'test/region-tenants.test.ts',
+  'server/src/features/rollups/rollup-log.test.ts',
+  'server/src/features/secrets/rotation/rotation-backend.test.ts',
+  'server/src/features/secrets/rotation/rotation-in-progress.test.ts',
+  'server/src/features/workload-identity/workload-aws.test.ts',
+  'server/src/features/workload-identity/workload-k8s.test.ts',
+  'server/src/features/workload-identity/workload-oidc.test.ts',
+  'server/src/kernel/authz/compiled-size.test.ts',
+  'server/src/kernel/base/bounded-cache.test.ts',
+  'server/src/kernel/crypto/passwords.test.ts',
+  'server/src/kernel/external-identity/key-sets.test.ts',
+  'server/src/kernel/fairness/background-share.test.ts',
+  'server/src/kernel/observability/turn-monitor.test.ts',
+  'server/src/kernel/storage/log-copying.test.ts',
+];
+/** Folders whose files share processes. Files elsewhere start programs or browsers, which takes longer than loading what they import. */
+const SHARED: readonly string[] = [
+  'server/src/kernel/',
+  'server/src/features/',
+  'server/src/settings/',
+  'server/src/assembly/',
+  'client/src/',
+  'detection/src/',
+  'agent/src/',
+  'bench/',
+  'evaluate/',
+  'test/attacks/',
+  'test/observability/',
+  'test/zero-knowledge/',
+];
+/** How much source one process runs. Loading the service takes longer than most files run, and code that has run is faster. */
+const PROCESS_BYTES_MAX = 100_000;
+
+/** Processes for some files, those that take longest first. */
+export function processesOf(files: readonly string[]): TestProcess[] {
+  const shared = files.filter(
+    (file) => !ALONE.includes(file) && (isAtTop(file) || SHARED.some((folder) => file.startsWith(folder))),
+  );
+  const first = ALONE.filter((file) => files.includes(file));
+  const others = files.filter((file) => !shared.includes(file) && !first.includes(file));
+  const groups = Object.entries(Object.groupBy(shared, folderOf)).flatMap(([folder, all = []]) =>
+    dealtOut(folder, all),
+  );
+  const alone = (file: string): TestProcess => ({ name: file, files: [file] });
+  const rest = [...groups, ...others.map(alone)].toSorted((a, b) => bytesOf(b.files) - bytesOf(a.files));
+  return [...first.map(alone), ...rest];
+}
+
+/** Directly in `test/`: they start the service in their own process. */
+const isAtTop = (file: string) => file.split('/').length === 2 && file.startsWith('test/');
+
+/** `server/src/kernel`, `test/attacks`, `cli/src`: what the files of one process have in common. */
+const folderOf = (file: string) =>
+  file
+    .split('/')
+    .slice(0, -1)
+    .slice(0, file.startsWith('server/') ? 3 : 2)
+    .join('/');
+const bytesOf = (files: readonly string[]) => files.reduce((sum, file) => sum + statSync(file).size, 0);
+
+/** Into parts of about equal length, the longest file first in each. */
+function dealtOut(folder: string, files: readonly string[]): TestProcess[] {
+  const parts = Math.ceil(bytesOf(files) / PROCESS_BYTES_MAX);
+  const longestFirst = files.toSorted((a, b) => bytesOf([b]) - bytesOf([a]));
+  return Array.from({ length: Math.min(parts, files.length) }, (_, part) => ({
+    name: parts === 1 ? folder : `${folder} ${part + 1} of ${parts}`,
+    files: longestFirst.filter((_file, i) => i % parts === part),
+  }));
+}
+
+export interface Outcome {
+  name: string;
+  lines: EventLine[];
+  seconds: number;
+}
+
+const running = new Set<ChildProcess>();
+
+/** Ends at once what still runs. */
+export function endProcesses(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+/** Runs each process, as many at a time as `atOnce`, and prints what it says when it ends. */
+export async function runProcesses(
+  processes: readonly TestProcess[],
+  options: { folder: string; atOnce: number; flags: readonly string[]; minutesMax: number },
+): Promise<Outcome[]> {
+  const waiting = processes.entries();
+  const outcomes: Outcome[] = [];
+  const next = async () => {
+    for (const [at, one] of waiting) outcomes.push(await runOne(one, join(options.folder, `events-${at}`), options));
+  };
+  await Promise.all(Array.from({ length: options.atOnce }, next));
+  return outcomes;
+}
+
+async function runOne(
+  { name, files }: TestProcess,
+  events: string,
+  { flags, minutesMax }: { flags: readonly string[]; minutesMax: number },
+): Promise<Outcome> {
+  const startedAt = performance.now();
+  const child = spawn(
+    process.execPath,
+    [
+      ...flags,
+      '--test',
+      '--test-isolation=none',
+      '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      `--test-reporter=${join(import.meta.dirname, 'event-lines.ts')}`,
+      `--test-reporter-destination=${events}`,
+      ...files,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  running.add(child);
+  const timer = setTimeout(() => child.kill('SIGKILL'), minutesMax * 60_000);
+  const ended = new Promise<string>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve(String(signal ?? code)));
+  });
+  const [printed, how] = await Promise.all([text(child.stdout), ended]);
+  clearTimeout(timer);
+  running.delete(child);
+  process.stdout.write(printed);
+  const lines = readLines(events);
+  // An error outside of all tests ends the process with a code, and is in no event.
+  const isExplained = how === '0' || lines.some(({ type }) => type === 'failed');
+  const unexplained = {
+    type: 'failed',
+    name: `the process ended with ${how}`,
+    file: files.join(', '),
+    error: '',
+  } as const;
+  if (!isExplained) lines.push(unexplained);
+  return { name, lines, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+function readLines(file: string): EventLine[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  // A process that was killed may have left half a line.
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as EventLine);
+}
