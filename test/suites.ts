@@ -83,14 +83,12 @@ export const WHOLE_SUITE: Suite = {
 };
 
 const FAULTS = ['test/faults/', 'audit-faults.test', ...SLOW];
-/** What most changes touch: the kernel, the packages beside the service, house rules, and what people use most. On SQLite alone. */
+/** What most changes touch: the kernel, what is detected as a secret, house rules, and what people use most. On SQLite alone. */
 const QUICK = [
   'server/src/kernel/',
   'server/src/settings/',
   'server/src/assembly/',
   'detection/src/',
-  'client/src/',
-  'agent/src/',
   'server/src/features/secrets/secrets.test.ts',
   'server/src/features/vaults/vaults.test.ts',
   'server/src/features/policies/policies.test.ts',
