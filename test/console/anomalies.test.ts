@@ -26,7 +26,7 @@ onSqliteAtLanding('what the console explains', (database) => {
         await open('/anomalies');
         await signIn(await world().person());
         await page.getByRole('link', { name: 'Unusual reads' }).click();
-        await page.getByText('Look who read what.').waitFor();
+        await page.getByText('See who read which secrets.').waitFor();
         await page.getByText('Reads in an hour', { exact: true }).waitFor();
         await page.getByText('usually at most').waitFor();
         await requireAccessible(page);

@@ -123,7 +123,7 @@ onSqliteAtLanding('operations in the console', (database) => {
           const [{ filter }] = (await ok(service.call('GET', '/v1/audit/exporters'))).exporters;
           assert.deepEqual(filter, { action: 'secrets:rot*', decision: 'allow', resource: 'vault/shop/*' });
           await page.getByRole('button', { name: 'Send a test entry' }).click();
-          await page.getByText('The receiver took it').waitFor();
+          await page.getByText('The receiver accepted it').waitFor();
           assert.ok(receiver.requests.some(({ headers }) => headers.authorization === 'Bearer a-token-of-the-siem'));
           receiver.respond = () => ({ status: 503 });
           await page.getByRole('button', { name: 'Send a test entry' }).click();
@@ -142,7 +142,7 @@ onSqliteAtLanding('operations in the console', (database) => {
           await approveNewest();
           receiver.respond = () => ({ status: 200 });
           await page.getByRole('button', { name: 'Send a test entry' }).click();
-          await page.getByText('The receiver took it').waitFor();
+          await page.getByText('The receiver accepted it').waitFor();
           const newest = receiver.requests.findLast(({ path }) => path === '/elsewhere');
           assert.equal(newest?.headers.authorization, 'Bearer a-newer-token-of-the-siem');
 
@@ -195,7 +195,7 @@ onSqliteAtLanding('operations in the console', (database) => {
           await page.getByRole('heading', { name: `${receiver.url}/hook` }).waitFor();
           assert.equal(await page.getByText(secret).count(), 0);
           await page.getByRole('button', { name: 'Send a test' }).click();
-          await page.getByText('The receiver took it').waitFor();
+          await page.getByText('The receiver accepted it').waitFor();
 
           const { tenant } = await ok(service.call('GET', '/auth/me'));
           const calls = webhookCalls(service, { ...tenant, owner: { id: '', email: '', token: service.adminToken } });
@@ -315,7 +315,7 @@ onSqliteAtLanding('operations in the console', (database) => {
           await dialog.getByText('ada-laptop').waitFor();
           await requireAccessible(page);
           await page.keyboard.press('Escape');
-          await page.getByRole('tab', { name: 'To look at' }).click();
+          await page.getByRole('tab', { name: 'To review' }).click();
           await page.getByRole('row', { name: /belongs to no member of a vault.*ada/ }).waitFor();
           await requireAccessible(page);
           await page.getByRole('tab', { name: 'Accounts' }).click();

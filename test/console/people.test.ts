@@ -161,7 +161,7 @@ onSqliteAtLanding('people and groups in the console', (database) => {
         await rowOf(careful).getByText('new', { exact: true }).waitFor();
         await rowOf(careless).getByText('none', { exact: true }).waitFor();
         await requireAccessible(page);
-        await page.getByLabel('Only who has no second factor').check();
+        await page.getByLabel('Only people without a second factor').check();
         await rowOf(careful).waitFor({ state: 'detached' });
         await page.getByRole('link', { name: careless.email }).click();
         await page.getByRole('heading', { name: careless.email }).waitFor();

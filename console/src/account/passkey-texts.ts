@@ -4,8 +4,7 @@ export const passkeyTexts = {
   add: 'Add a passkey',
   addTitle: 'Add a passkey',
   name: 'Name',
-  addText:
-    'From then on your password alone does not sign you in any more: a sign-in takes the passkey or a recovery code.',
+  addText: 'From then on your password alone does not sign you in: you need the passkey or a recovery code.',
   nameHint: 'So that you recognize it, such as "work laptop".',
   added: (name: string) => `${name} is added.`,
   none: 'You have no passkeys.',
@@ -19,7 +18,7 @@ export const passkeyTexts = {
   renamed: (name: string) => `The passkey is called ${name}.`,
   recovery: 'Recovery codes',
   recoveryNone:
-    'You have no recovery codes. Make some now and keep them elsewhere: without them, whoever loses the passkey has to ask an administrator.',
+    'You have no recovery codes. Make some now and keep them elsewhere: if you lose the passkey without them, you have to ask an administrator.',
   recoveryLeft: (left: number) => `${left} ${left === 1 ? 'code' : 'codes'} left. Each works once in place of a code.`,
   recoveryMake: 'Make new recovery codes',
   offerTitle: 'Make recovery codes now?',
@@ -29,7 +28,7 @@ export const passkeyTexts = {
   offerLater: 'Later',
   recoveryTitle: 'Your recovery codes',
   recoveryFile: 'coffer-recovery-codes.txt',
-  recoveryText: 'Keep them where you do not keep your password. Codes from before no longer work.',
+  recoveryText: 'Store them apart from your password. Older codes no longer work.',
 } as const;
 
 export const sessionTexts = {

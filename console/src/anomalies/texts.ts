@@ -24,24 +24,24 @@ export const anomaliesTexts = {
   list: 'Anomalies',
   empty: 'Nothing unusual',
   emptyText:
-    'It learns for seven days what is usual before it reports what is not. What is overdue, such as a rotation or a review of members, it reports from the first day on.',
+    'The service learns for seven days what is usual before it reports anything unusual. It reports overdue work, such as a rotation or a review of members, from the first day on.',
   emptyOwn:
     'Nothing that you may see. Owners and admins see everything; others see what a policy allows them: anomalies:read on a vault, for example.',
-  emptyFiltered: 'No anomaly is like this. Choose another status or severity.',
-  scan: 'Look now',
+  emptyFiltered: 'No anomaly matches. Choose another status or severity.',
+  scan: 'Scan now',
   scanned: 'A scan was started. Results appear here within a minute.',
   recommendation: 'What to do',
   advice: {
     stale_rotation:
       'Rotate the secret. You can also give it an interval there, so that this is done by itself in future.',
     unusual_access_pattern:
-      'Look who read what. If you do not expect these reads, take away the access of the reader and rotate what was read. If you do, dismiss this.',
+      'See who read which secrets. If you do not expect these reads, remove the access of the reader and rotate these secrets. If you do, dismiss this anomaly.',
     ip_region_anomaly:
       'If nobody moved this connection to another country, rotate its credentials. Then allow only the addresses that it uses.',
     backend_drift:
       'Find out on the database server what uses these logins, and remove them there. If one is needed, store its password as a secret.',
     privilege_creep:
-      'Look at the members of the vault. Remove who needs no access, then record that you reviewed the others.',
+      'Look at the members of the vault. Remove the members who need no access, then record that you reviewed the others.',
     zombie_app_connection: 'If nothing needs this connection, disable it. Once nobody misses it, delete it.',
     risk_score_spike: 'See on the page of the secret what raised its risk. Often a rotation helps.',
   },

@@ -1,4 +1,4 @@
-/** What is asked for, by the operation of the request. A test compares the names with the endpoints that need approval. */
+/** What each operation that can need approval is called. A test compares the names with the endpoints that need approval. */
 export const approvalOperations: Readonly<Record<string, string>> = {
   createSsoProvider: 'Let people sign in with a provider',
   updateSsoProvider: 'Change a sign-on provider',

@@ -22,7 +22,7 @@ export const approvalsTexts = {
     'Deleting a vault, giving somebody rights or changing an exporter can need a second person. Such changes wait here.',
   what: 'What will happen',
   happened: 'What happened',
-  asked: 'What was asked for',
+  asked: 'What was requested',
   request: 'The request as it was sent',
   names: 'Names in it',
   before: 'Now',
@@ -59,5 +59,6 @@ export const approvalsTexts = {
   ownAlone: 'You requested this yourself, and nobody else can approve it. The log will say that you approved it alone.',
   failure: 'It was approved, and failed:',
   details: 'Details',
-  digest: 'Your approval counts for exactly this request. If it changes meanwhile, it is refused.',
+  digest:
+    'Your approval counts for exactly this request. If the request changes before you decide, your approval is refused.',
 } as const;

@@ -1,7 +1,7 @@
 export const attackPathTexts = {
   title: 'Attack paths',
   intro:
-    'How somebody who steals a credential would reach a secret. Mend the weakest step of the first path: the easiest way to the riskiest secret.',
+    'How somebody who steals a credential would reach a secret. Start with the weakest step of the first path, which is the easiest way to the riskiest secret.',
   empty: 'No paths are known',
   emptyText:
     'A path leads from a person or a program, by one of their credentials and a right of theirs, to a secret. Paths are found once a day, and when you ask for it.',
@@ -10,7 +10,7 @@ export const attackPathTexts = {
   score: (score: number) => `danger ${score}`,
   weakness: (weakness: number) => `weakness ${weakness}`,
   scales:
-    'Weakness, from 0 to 100: how easily a step is taken by somebody else. Danger: the weakness of the weakest step, weighted with the risk of the secret.',
+    'Weakness, from 0 to 100: how easily somebody else can take a step. Danger: the weakness of the weakest step, weighted with the risk of the secret.',
   weakest: 'weakest step',
   from: (name: string, secret: string) => `${name} → ${secret}`,
   computed: 'Computed',

@@ -75,7 +75,7 @@ export const clustersTexts = {
   policyRemoved: (name: string) => `${name} is no longer delivered.`,
   log: 'What the operator did',
   logText: 'It fetches what the cluster gets, writes it into Kubernetes Secrets, and reports how that went.',
-  logEmpty: 'The operator has not asked for anything yet.',
+  logEmpty: 'The operator has not requested anything yet.',
   logKind: 'Step',
   logKinds: { delivered: 'fetched', reported: 'reported' },
   generation: 'State number',

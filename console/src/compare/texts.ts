@@ -7,14 +7,14 @@ export const compareTexts = {
   compareValues: 'Compare values',
   compareText:
     'Reads every value of the chosen vaults that you may read, compares them in this browser and shows only which are the same. The reads are recorded.',
-  compared: 'Values are compared. They are not shown or kept.',
+  compared: 'Values are compared. They are neither shown nor stored.',
   outdated: 'Something was written since the values were compared. Compare them again to see whether it is different.',
   notCompared: 'not compared',
   unknown: 'Fewer than two of these values could be read.',
   notRead: 'not read',
-  notReadText: 'Its value was not among those that could be read.',
+  notReadText: 'You could not read its value, so it was not compared.',
   tooFew: 'Comparing needs two vaults',
-  tooFewText: 'You can see only one, or none. Create another one, or ask somebody to make you a member of theirs.',
+  tooFewText: 'You can see one vault at most. Create another one, or ask somebody to make you a member of theirs.',
   path: 'Path',
   missing: 'missing',
   add: 'Add',
@@ -63,7 +63,7 @@ export const compareTexts = {
   submitAll: (count: number) =>
     count === 0 ? 'Nothing can be added' : `Add ${count} ${count === 1 ? 'secret' : 'secrets'}`,
   progress: (done: number, all: number) => `${done} of ${all}`,
-  addedSome: (done: number, all: number) => `${done} of ${all} were added. The others say why they were not.`,
+  addedSome: (done: number, all: number) => `${done} of ${all} were added. Each of the others shows the reason.`,
   addedAll: (count: number, vault: string) =>
     `${count} ${count === 1 ? 'secret is' : 'secrets are'} added to ${vault}.`,
   table: 'Paths by vault',

@@ -44,7 +44,8 @@ export const federationsTexts = {
   exampleText: 'COFFER is the address of the TLS port of the service. What it names is not secret.',
   delete: 'Delete',
   deleteTitle: (name: string) => `Delete ${name}`,
-  deleteText: 'Pipelines can no longer use this connection by it, and the tokens that they have end at once.',
+  deleteText:
+    'Pipelines can no longer use it to get tokens of this connection, and the tokens that they have end at once.',
   deleted: (name: string) => `${name} is deleted.`,
   saved: (name: string) => `${name} is saved.`,
 } as const;

@@ -40,9 +40,9 @@ export const connectionsTexts = {
   mtls: 'Require its client certificate',
   mtlsHint: (url: string) => `The safest: a stolen client secret alone opens nothing. It connects to ${url}.`,
   mtlsUnusable:
-    'It cannot show one: this service has no TLS address at the moment. Take this away, or ask who operates the service to set CV_TLS_PORT.',
+    'It cannot show one: this service has no TLS address at the moment. Do not require one, or ask the operator of the service to set CV_TLS_PORT.',
   mtlsNotOffered:
-    'Requiring a client certificate is safer, but this service has no TLS address at which one could be shown. Who operates it can set CV_TLS_PORT to a port, such as 7443, and start it again.',
+    'Requiring a client certificate is safer, but this service has no TLS address at which one could be shown. The operator can set CV_TLS_PORT to a port, such as 7443, and start the service again.',
   requireDpop: 'Require DPoP proofs',
   requireDpopHint: 'Every request is signed with a key of the program.',
   dpopKey: 'Thumbprint of its DPoP key',
@@ -70,7 +70,7 @@ export const credentialsTexts = {
   caChain: 'CA certificates',
   validUntil: 'The former ones work until',
   archiveTitle: 'Password of the archive',
-  archiveText: 'The archive is in your downloads. 7-Zip opens it. Send the password another way than the archive.',
+  archiveText: 'The archive is in your downloads. 7-Zip opens it. Send the password by another way than the archive.',
   archivePassword: 'Password',
 } as const;
 
@@ -83,16 +83,16 @@ export const connectionTexts = {
   rotateCertificate: 'A new certificate with its key',
   overlap: 'The former ones work',
   overlaps: { '0': 'no longer, at once', '3600': 'for an hour', '86400': 'for a day', '604800': 'for a week' },
-  overlapSome: 'Both work meanwhile, so that programs change over without a break. Then the former ones are refused.',
+  overlapSome: 'Both work meanwhile, so that programs change over without a break. Then the old ones are refused.',
   overlapNone:
-    'Every program that still uses the former ones is refused from now on. Choose this if somebody else may have them.',
+    'Every program that still uses the old ones is refused from now on. Choose this if somebody else may have them.',
   rotateNow: 'Make new credentials',
   bundle: 'Download bundle',
   bundleText:
     'An encrypted archive with a fresh certificate, its key, the CA certificates and a description. The client secret is not in it.',
   bundleDownload: 'Make the archive',
   disable: 'Disable',
-  disableText: 'Its credentials are refused from its next request on. They count again once you enable it.',
+  disableText: 'Its credentials are refused from its next request on. They are accepted again once you enable it.',
   disabled: (name: string) => `${name} is disabled.`,
   enable: 'Enable',
   enableText: 'Its client secret and certificates are accepted again, from its next request on.',
@@ -132,7 +132,7 @@ export const connectionTexts = {
   noSecrets: 'None that you may see. Write one below its paths, or change the paths.',
   moreSecrets: 'There are more.',
   certificates: 'Certificates',
-  noCertificates: 'None is known. Rotate to make one; those of an external CA are not listed.',
+  noCertificates: 'There is no certificate. Rotate to make one. Certificates of an external CA are not listed.',
   serial: 'Serial number',
   validUntil: 'Valid until',
   state: 'State',
@@ -156,6 +156,6 @@ export const connectionTexts = {
   useOwnAuthority: (file: string) =>
     `The code uses the TLS address of the service, whose certificate is from its own authority: ${file} is among these files, and also at /pki/root.pem.`,
   useNoTls:
-    'This service has no TLS address at the moment, so the connection cannot be used. Ask who operates it to set CV_TLS_PORT, or do not require the certificate.',
+    'This service has no TLS address at the moment, so the connection cannot be used. Ask the operator to set CV_TLS_PORT, or do not require the certificate.',
   useDpop: 'It must send DPoP proofs, which the client library makes.',
 } as const;

@@ -1,6 +1,6 @@
 export const fortressTexts = {
   refused: 'Why this is refused',
-  rule: 'To read or write a fortress secret, to give somebody access to one, or to trust a new second factor takes a second factor of yours that you showed within the last 15 minutes and that is at least a day old. So whoever steals a password gains nothing by adding a factor of their own.',
+  rule: 'To read or write a fortress secret, to give somebody access to one, or to trust a new second factor, you need a second factor that you showed within the last 15 minutes and that is at least a day old. So somebody who steals a password gains nothing by adding a factor.',
   none: 'You have no second factor yet. It opens fortress secrets a day after you add it.',
   addFactor: 'Add a second factor',
   backToSecret: 'Back to the secret',

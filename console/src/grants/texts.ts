@@ -41,7 +41,7 @@ export const membersTexts = {
   removed: (name: string) => `${name} is removed.`,
   review: 'Mark as reviewed',
   reviewText:
-    'You looked at every member and their role, and all of them should have it. The audit log keeps that you did.',
+    'You looked at every member and their role, and all of them should have it. The audit log records that you did.',
   others: 'Also reachable by',
   othersIntro:
     'Owners and admins, people with a policy, and programs by their connections are no members and may read secrets all the same.',

@@ -8,7 +8,7 @@ export const hostsTexts = {
   hosts: 'Hosts',
   accounts: 'Accounts',
   keys: 'SSH keys',
-  drift: 'To look at',
+  drift: 'To review',
   parts: 'Parts of this page',
   filterHost: 'Host',
   filterUser: 'User name',
@@ -31,7 +31,7 @@ export const hostsTexts = {
   linkEmail: 'The id or e-mail address of the person',
   linked: 'The account is linked.',
   unlinked: 'The account is no longer linked.',
-  noDrift: 'Nothing to look at',
+  noDrift: 'Nothing to review',
   noDriftText:
     'Every account with a key belongs to a member of a vault, nobody who left has a key, and every member has one in production.',
   driftKind: 'What is wrong',

@@ -29,7 +29,7 @@ export const keysTexts = {
   delete: 'Delete',
   deleteTitle: (name: string) => `Delete ${name}`,
   deleteText: 'Whatever was encrypted with it can never be decrypted again.',
-  deleteReasonHint: 'It is shown to whoever approves.',
+  deleteReasonHint: 'Everyone who decides about the approval sees it.',
   deleted: (name: string) => `${name} is deleted.`,
   tryIt: 'Try it',
   tryText: 'What you encrypt here is shown to nobody and not stored.',

@@ -30,7 +30,7 @@ export const peopleTexts = {
   factorAdded: 'added',
   trusted: 'opens fortress secrets',
   opensFrom: 'It opens fortress secrets',
-  onlyLacking: 'Only who has no second factor',
+  onlyLacking: 'Only people without a second factor',
   nobodyLacks: 'Everybody who can sign in has a second factor.',
   sendInvitation: 'Make the invitation',
   invitationTitle: (email: string) => `Invitation for ${email}`,

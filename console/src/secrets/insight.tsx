@@ -13,7 +13,7 @@ const SHOWN = 10;
 const HIGH_RISK = 75;
 const SOME_RISK = 50;
 
-/** Loaded again after each read of one's own on the page. */
+/** `ownReads` counts how often the user read the value on this page: the list is loaded again after each. */
 export function SecretReads({ vault, path, ownReads }: { vault: string; path: string; ownReads: number }) {
   const reads = useCall(
     'GET /v1/audit',
@@ -46,7 +46,7 @@ export function SecretReads({ vault, path, ownReads }: { vault: string; path: st
   );
 }
 
-/** Computed anew for each version: a change of the schedule is one too. */
+/** Loaded again for each version. A change of the rotation schedule makes a version too. */
 export function SecretRisk({ vault, path, version }: { vault: string; path: string; version: number }) {
   const risk = useCall('GET /v1/vaults/{vault}/secrets/{path}/risk', { path: { vault, path } }, [version]);
   return (
@@ -78,7 +78,7 @@ export function SecretRisk({ vault, path, version }: { vault: string; path: stri
   );
 }
 
-/** For those who may ask the evaluator: everybody whom it would let read, and why. */
+/** For users who may call the policy evaluator: everyone whom policies allow to read the secret, and why. */
 export function SecretReaders({ vault, path }: { vault: string; path: string }) {
   const readers = useLoaded(
     (signal) => {
@@ -114,7 +114,7 @@ export function SecretReaders({ vault, path }: { vault: string; path: string }) 
   );
 }
 
-/** For those who may not: the members of the vault. */
+/** For users who may not call the policy evaluator: the members of the vault. */
 export function VaultReaders({ vault }: { vault: string }) {
   const members = useCall('GET /v1/vaults/{vault}/members', { path: { vault }, query: { limit: 100 } });
   const directory = useDirectory();

@@ -25,7 +25,7 @@ export const secretTexts = {
   startFromCurrent: 'Start from the current value',
   startFromCurrentHint: 'It is read and shown in the field. The read is recorded.',
   reason: 'Reason',
-  reasonHint: 'Optional; it is kept with the version.',
+  reasonHint: 'Optional; it is stored with the version.',
   rotate: 'Rotate',
   rotateText: 'Whoever reads the secret gets the new value from then on. The old one stays as a version.',
   rotateBackend:
@@ -38,7 +38,7 @@ export const secretTexts = {
   rotateWhole:
     'The random characters replace the whole value. If it is a URL or a connection string, type the new value instead.',
   rotateAddress: (path: string) =>
-    `${path} is named like a URL or a connection string. Random characters would replace all of it, also the address: a program that reads it would no longer find the other side.`,
+    `${path} is named like a URL or a connection string. Random characters would replace all of it, including the address, so programs could no longer connect.`,
   rotateOtherSide:
     'The service changes the value here only. Whatever checks it, such as a database or another company, must be told the new value too.',
   rotated: (version: number) => `Rotated to version ${version}.`,

@@ -31,7 +31,7 @@ export const signOnTexts = {
   clientId: 'Client id',
   clientSecret: 'Client secret',
   clientSecretHint: 'From the provider. It is never shown again.',
-  clientSecretKeep: 'Empty: it stays as it is. A change of the issuer needs it anew.',
+  clientSecretKeep: 'Leave it empty to change nothing. If you change the issuer, enter it again.',
   groupsClaim: 'Claim with the groups',
   defaultRole: 'Role of people whose groups give none',
   refused: 'none: they are refused',

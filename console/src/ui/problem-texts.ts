@@ -1,4 +1,4 @@
-/** What is said at the fields of a form that the service did not accept. */
+/** Messages beside the fields of a form that the service did not accept. */
 export const problemTexts = {
   marked: 'This was not accepted. Correct what is marked and send it again.',
   notAccepted: 'This was not accepted.',

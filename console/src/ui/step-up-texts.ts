@@ -10,6 +10,6 @@ export const stepUpTexts = {
   submit: 'Continue',
   none: 'You have no second factor yet. Add one to your account first.',
   enrol: 'Go to my account',
-  cancelled: 'No passkey was used: it was cancelled, or there is none for this service here.',
+  cancelled: 'No passkey was used. You cancelled, or this device has no passkey for this service.',
   failed: (name: string) => `The browser could not use a passkey (${name}). Passkeys need https, or http://localhost.`,
 } as const;

@@ -50,7 +50,7 @@ export const webhooksTexts = {
   rotateText:
     'Deliveries are signed with it from then on. For a day they carry a signature by the former one too, so that the receiver can change over.',
   test: 'Send a test',
-  testDelivered: (ms: number) => `The receiver took it, in ${ms} ms.`,
+  testDelivered: (ms: number) => `The receiver accepted it, in ${ms} ms.`,
   testFailed: 'The receiver did not take it.',
   testStatus: (status: number) => `It answered ${status}.`,
   delete: 'Delete',
