@@ -1,5 +1,5 @@
 import { entryOf } from '../entry/entry.ts';
-import { type Group, groupsOf } from './waiting.ts';
+import { type Group, groupEntries } from './waiting-batches.ts';
 
 /** The payload of a batch: a JSON list of groups, each the id of a tenant and its entries in the format of segments. */
 export function payloadOf(groups: readonly Group[]): string {
@@ -8,7 +8,7 @@ export function payloadOf(groups: readonly Group[]): string {
 
 export function parsePayload(payload: string): Group[] {
   return (JSON.parse(payload) as [string, unknown[][]][]).flatMap(([tenantId, lists]) =>
-    groupsOf(
+    groupEntries(
       tenantId,
       lists.map((fields) => entryOf(tenantId, fields)),
     ),

@@ -19,7 +19,7 @@ import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
 import { parsePayload, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
-import { type Group, groupsOf, merged, nextMoveBatch, type WaitingBatch } from './waiting.ts';
+import { type Group, groupEntries, mergeGroups, nextMoveBatch, type WaitingBatch } from './waiting-batches.ts';
 
 /** How long entries wait in the journal, and how many of them, before they are moved. */
 const MOVE_AFTER_MS = 100;
@@ -120,7 +120,7 @@ export class SqliteAuditStore implements AuditStore {
   async append(entries: AuditEntry[]): Promise<void> {
     const groups: Group[] = [];
     for (const [tenantId, own] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
-      groups.push(...groupsOf(tenantId, own));
+      groups.push(...groupEntries(tenantId, own));
     }
     const payload = payloadOf(groups);
     const bytes = Buffer.byteLength(payload);
@@ -195,7 +195,7 @@ export class SqliteAuditStore implements AuditStore {
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     const tenantId = tenantOf(entries);
-    const groups = groupsOf(tenantId, entries);
+    const groups = groupEntries(tenantId, entries);
     tx.onEnd.push((outcome) => {
       if (outcome === 'committed') this.#heads.hasMoved(tenantId);
     });
@@ -210,7 +210,7 @@ export class SqliteAuditStore implements AuditStore {
     if (last !== undefined && changes.length > 0) last.isCut = true;
     // The last change of a tenant has its newest key.
     const keys = new Map(changes.map(({ tenantId, headKey }) => [tenantId, headKey]));
-    insertLinked(run, merged(changes.flatMap(({ groups }) => groups)), await this.#headsOf(tx, keys));
+    insertLinked(run, mergeGroups(changes.flatMap(({ groups }) => groups)), await this.#headsOf(tx, keys));
   }
 
   /** The heads to which segments can be linked, each with the key for its next MAC. */

@@ -1,7 +1,10 @@
 import { cutForSegments, fitsSegment, type Part } from '../chain/segment.ts';
 import type { AuditEntry } from '../entry/entry.ts';
 
-/** The size of one moving transaction: enough that its commit costs little per entry, but not so much that others wait long for it. */
+/**
+ * The size of a transaction that moves entries from the journal to the database: its commit costs little per entry, and other commits wait for it only
+ * briefly.
+ */
 const MOVE_ENTRIES_MAX = 500;
 const MOVE_SEGMENTS_MAX = 64;
 /** A page of the log is read by segments, so a segment may not span much time. */
@@ -34,11 +37,11 @@ export interface MoveBatch {
   segments: Group[];
 }
 
-export function groupsOf(tenantId: string, entries: readonly AuditEntry[]): Group[] {
-  return cutForSegments(entries).map((part) => groupOf(tenantId, part));
+export function groupEntries(tenantId: string, entries: readonly AuditEntry[]): Group[] {
+  return cutForSegments(entries).map((part) => groupPart(tenantId, part));
 }
 
-function groupOf(tenantId: string, { entries, texts, chars }: Part): Group {
+function groupPart(tenantId: string, { entries, texts, chars }: Part): Group {
   const group: Group = { tenantId, texts, chars, latestId: '', earliestAt: Infinity, latestAt: 0 };
   for (const entry of entries) {
     if (entry.id > group.latestId) group.latestId = entry.id;
@@ -65,7 +68,7 @@ export function nextMoveBatch(waiting: readonly WaitingBatch[]): MoveBatch {
 }
 
 /** Merges groups that are committed together, in their order. */
-export function merged(groups: readonly Group[]): Group[] {
+export function mergeGroups(groups: readonly Group[]): Group[] {
   const segments: Group[] = [];
   const growing = new Map<string, Group>();
   for (const group of groups) mergeInto(segments, growing, group);
