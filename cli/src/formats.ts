@@ -26,7 +26,7 @@ export function formatted(variables: Variables, format: Exclude<Format, 'github-
 /** Names that shells keep for themselves cannot be set, and a name that is none would be run as a command. */
 function variable(name: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-    throw new CommandError(`${name} is no name that a shell can set. Use --format json.`);
+    throw new CommandError(`${name} is not a name that a shell can set. Use --format json.`);
   if (SHELL_OWN.has(name))
     throw new CommandError(`A shell keeps ${name} for itself. Leave it out with --only, or use --format json.`);
   return name;

@@ -73,7 +73,7 @@ export async function readVariables(
 ): Promise<Variables> {
   const wrong = only?.find((one) => !isNamePattern(one));
   if (wrong !== undefined)
-    throw new CommandError(`"${wrong}" is no name of a variable. Give names, or beginnings: DB_*`);
+    throw new CommandError(`"${wrong}" is not the name of a variable. Give names, or beginnings: DB_*`);
   const variables =
     'environment' in selection ? await composed(coffer, selection.environment, only) : await ofVault(coffer, selection);
   if (only === undefined) return variables;

@@ -9,7 +9,7 @@ export function referencesIn(template: string): string[] {
 }
 
 /** Fills in every reference of a text, each requested once. References inside a value are not resolved. */
-export async function rendered(
+export async function renderTemplate(
   template: string,
   resolve: (reference: string) => Promise<string>,
 ): Promise<{ text: string; references: number }> {

@@ -14,7 +14,7 @@ export interface Verb {
 /** Every verb, in the order of the help. */
 export const VERBS: Readonly<Record<string, Verb>> = {
   login: { summary: 'Log in to a service and keep the session', load: () => import('./commands/login.ts') },
-  logout: { summary: 'End the session and forget it', load: () => import('./commands/login.ts') },
+  logout: { summary: 'End the session and delete it here', load: () => import('./commands/login.ts') },
   whoami: { summary: 'Show who you are, and where', load: () => import('./commands/login.ts') },
   profiles: {
     summary: 'List and choose the services that you are logged in to',

@@ -2,7 +2,7 @@ import { type Coffer, parseReference } from '../../../client/src/index.ts';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
 import { readTextFile } from '../prompt.ts';
-import { referencesIn, rendered } from '../template.ts';
+import { referencesIn, renderTemplate } from '../template.ts';
 
 /** A file to write from a template, each time a secret in it changes. */
 export interface Template {
@@ -16,7 +16,7 @@ export function parseTemplate(text: string): Template {
   const { source, target, mode } =
     /^(?<source>[^:]+):(?<target>[^:]+)(?::(?<mode>0?[0-7]{3}))?$/.exec(text)?.groups ?? {};
   if (source === undefined || target === undefined)
-    throw new CommandError(`"${text}" is no template. Give SOURCE:TARGET or SOURCE:TARGET:MODE.`);
+    throw new CommandError(`"${text}" is not a template. Give SOURCE:TARGET or SOURCE:TARGET:MODE.`);
   const bits = Number.parseInt(mode ?? '600', 8);
   if ((bits & 0o022) !== 0) throw new CommandError(`Mode ${mode} would let others write ${target}.`);
   return { source, target, mode: bits };
@@ -42,7 +42,7 @@ export async function renderAll(
   return Promise.all(
     templates.map(async (template) => ({
       template,
-      text: (await rendered(readTextFile(template.source), resolve)).text,
+      text: (await renderTemplate(readTextFile(template.source), resolve)).text,
     })),
   );
 }

@@ -7,35 +7,35 @@ import { SOCKET_HEADER } from '../../../client/src/node/index.ts';
 import { CommandError } from '../failure.ts';
 
 /**
- * Serves programs of the same user by a socket: they need no credential, and never see that of the machine. Only reading is passed on, and encryption.
- * While the service cannot be reached, what was read before is served, within the bound of the cache; after a refusal nothing is.
+ * Serves programs of the same user through a socket. They need no credential and never see that of the machine. Only requests that read or encrypt
+ * are passed on. While the service cannot be reached, cached responses are served, as long as the cache allows; after a refusal none is.
  */
 export async function serveSocket(path: string, coffer: Coffer, cacheOptions: CacheOptions): Promise<Server> {
   const cache = new ReadCache<string>(cacheOptions, (text) => text.length);
-  refuseOpenFolder(path);
-  await removeLeftover(path);
-  const server = createServer((request, response) => void answer(coffer, cache, request, response));
+  refuseSharedFolder(path);
+  await removeStaleSocket(path);
+  const server = createServer((request, response) => void respond(coffer, cache, request, response));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
   // Nobody else may connect, not even for the moment before its mode is set.
-  const former = process.umask(0o177);
+  const formerMask = process.umask(0o177);
   server.listen(path, resolve);
   try {
     await promise;
   } finally {
-    process.umask(former);
+    process.umask(formerMask);
   }
   chmodSync(path, 0o600);
   return server;
 }
 
-interface Passed {
+interface PassedRoute {
   route: Route;
   form: RegExp;
 }
 
-/** What is passed on. A secret path may have slashes, raw or encoded. */
-const PASSED: readonly Passed[] = [
+/** A secret path may have slashes, raw or encoded. */
+const PASSED_ROUTES: readonly PassedRoute[] = [
   {
     route: 'GET /v1/vaults/{vault}/secrets/{path}',
     form: /^GET \/v1\/vaults\/(?<vault>[^/?]+)\/secrets\/(?<path>[^?]+)$/,
@@ -52,7 +52,7 @@ const PASSED: readonly Passed[] = [
 ];
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
-async function answer(
+async function respond(
   coffer: Coffer,
   cache: ReadCache<string>,
   request: IncomingMessage,
@@ -63,7 +63,7 @@ async function answer(
       return refuse(response, 403, { code: 'INSUFFICIENT_PRIVILEGE', message: `Send the header ${SOCKET_HEADER}: 1.` });
     const url = new URL(request.url ?? '/', 'http://agent');
     const requested = `${request.method} ${url.pathname}`;
-    const passed = PASSED.find(({ form }) => form.test(requested));
+    const passed = PASSED_ROUTES.find(({ form }) => form.test(requested));
     if (passed === undefined)
       return refuse(response, 403, {
         code: 'INSUFFICIENT_PRIVILEGE',
@@ -74,11 +74,11 @@ async function answer(
     const query = Object.fromEntries(
       [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name)]),
     );
-    const body = request.method === 'POST' ? JSON.parse(await bodyOf(request)) : undefined;
+    const body = request.method === 'POST' ? JSON.parse(await readBody(request)) : undefined;
     const input = { path, query, ...(body !== undefined && { body }) };
     const read = async () => JSON.stringify(await coffer.call(passed.route, input as never, { isRead: true }));
-    const answered = request.method === 'GET' ? await cache.get(String(request.url), read) : await read();
-    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(answered);
+    const text = request.method === 'GET' ? await cache.get(String(request.url), read) : await read();
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(text);
   } catch (error) {
     if (error instanceof CofferError) {
       const { status, code, message, details } = error;
@@ -101,7 +101,7 @@ function refuse(
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let total = 0;
   for await (const chunk of request) {
@@ -112,8 +112,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** In a folder where others may write, somebody could put a socket of their own in its place. */
-function refuseOpenFolder(path: string): void {
+/** In a folder where other users may write, one of them could replace the socket. */
+function refuseSharedFolder(path: string): void {
   const folder = dirname(path);
   const { mode, uid } = statSync(folder);
   const isOwn = uid === process.getuid?.() || uid === 0;
@@ -123,10 +123,10 @@ function refuseOpenFolder(path: string): void {
     );
 }
 
-/** A socket that nobody listens at was left by an agent that was killed. Anything else is somebody's. */
-async function removeLeftover(path: string): Promise<void> {
+/** Removes the socket of an agent that was killed. One that another agent serves, or another kind of file, is refused. */
+async function removeStaleSocket(path: string): Promise<void> {
   if (!existsSync(path)) return;
-  if (!lstatSync(path).isSocket()) throw new CommandError(`${path} is there, and it is no socket.`);
+  if (!lstatSync(path).isSocket()) throw new CommandError(`${path} exists and is not a socket.`);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path, () => resolve(true));
   socket.once('error', () => resolve(false));

@@ -88,7 +88,9 @@ async function approve(id: string, options: Decision, command: Command): Promise
   let { digest } = options;
   if (digest === undefined) {
     if (!isInteractive())
-      throw new CommandError('Give --digest, as coffer approvals show prints it: a decision names what it saw.');
+      throw new CommandError(
+        'Give --digest, as coffer approvals show prints it, so that you decide about exactly what you saw.',
+      );
     // What is approved is what was shown, whatever becomes of it meanwhile.
     const shown = await coffer.call('GET /approvals/{approval_id}', { path });
     printApproval(shown);

@@ -22,13 +22,14 @@ export function register(program: Command): void {
   registerCheckpoints(audit);
 }
 
-/** What coffer-verify checks a log by, without the service. */
+/** `coffer-verify` compares an exported log with checkpoints, without the service. */
 function registerCheckpoints(audit: Command): void {
   action(audit, {
     usage: 'checkpoint',
-    summary: 'Have the service sign now where the log has come to',
+    summary: 'Have the service sign the newest entry of the log now',
     route: 'POST /v1/audit/checkpoints',
-    says: ({ seq }) => `Signed up to entry ${seq}. Store it elsewhere: coffer audit checkpoints > FILE`,
+    says: ({ seq }) =>
+      `Signed the log up to entry ${seq}. Store the checkpoints elsewhere: coffer audit checkpoints > FILE`,
   });
   action(audit, {
     usage: 'checkpoints',
@@ -91,7 +92,7 @@ async function list(options: AuditOptions & { limit: string }, command: Command)
   );
 }
 
-/** With `--json` one entry a line, which other programs can follow. Its own looking at the log is left out, or it would never be quiet. */
+/** With `--json` it prints one entry for each line. Its own requests are left out, because each of them would be the next entry. */
 async function tail(options: AuditOptions, command: Command): Promise<void> {
   const isJson = wantsJson(command);
   const filter = filterOf(options);
@@ -99,11 +100,11 @@ async function tail(options: AuditOptions, command: Command): Promise<void> {
   for await (const entry of clientOf(settingsOf(command)).audit.tail(filter)) {
     if (entry.action === 'audit:list' && options.action === undefined) continue;
     if (isJson) process.stdout.write(`${jsonText(entry)}\n`);
-    else process.stdout.write(`${line(entry)}\n`);
+    else process.stdout.write(`${lineOf(entry)}\n`);
   }
 }
 
-function line({ timestamp, actor, action, resource, decision, ip }: Entry): string {
+function lineOf({ timestamp, actor, action, resource, decision, ip }: Entry): string {
   const text = printable(
     `${timestamp.slice(0, 19).replace('T', ' ')}  ${decision}  ${actor.name || actor.id}  ${action}  ${resource}  ${ip}`,
   );

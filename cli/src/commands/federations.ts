@@ -1,14 +1,22 @@
 import type { Command } from 'commander';
 import { action, type Field, listing } from '../declared.ts';
 
-type Written =
+type FederationRoute =
   | 'POST /app-connections/{connection}/federations'
   | 'PUT /app-connections/{connection}/federations/{federation_id}';
 
-const FIELDS: readonly Field<Written>[] = [
-  { flags: '--issuer <url>', description: 'who signs the tokens, unless the provider says it', to: 'body/issuer' },
-  { flags: '--jwks-url <url>', description: 'where its keys are, unless the issuer says it', to: 'body/jwks_url' },
-  { flags: '--audience <audience>', description: 'whom the tokens are for', to: 'body/audience' },
+const FIELDS: readonly Field<FederationRoute>[] = [
+  {
+    flags: '--issuer <url>',
+    description: 'the issuer of the tokens; by default that of github or gitlab',
+    to: 'body/issuer',
+  },
+  {
+    flags: '--jwks-url <url>',
+    description: 'where its keys are; by default where the issuer says',
+    to: 'body/jwks_url',
+  },
+  { flags: '--audience <audience>', description: 'the audience of the tokens', to: 'body/audience' },
   { flags: '--claim <name=value>', description: 'a claim that the tokens must have', to: 'body/claims', kind: 'pairs' },
   { flags: '--ttl <seconds>', description: 'how long a session lasts', to: 'body/token_ttl_seconds', kind: 'number' },
 ];
@@ -19,7 +27,7 @@ export function register(program: Command): void {
   listing(federations, {
     usage: 'list <connection>',
     alias: 'ls',
-    summary: 'List what may use a connection',
+    summary: 'List the federations of a connection',
     route: 'GET /app-connections/{connection}/federations',
     arguments: ['path/connection'],
     rows: (page) => page.federations,
@@ -30,7 +38,7 @@ export function register(program: Command): void {
       { title: 'SUBJECT', of: ({ subject_pattern }) => subject_pattern, isFlexible: true },
       { title: 'STATUS', of: ({ enabled }) => (enabled ? 'enabled' : 'disabled') },
     ],
-    empty: 'Nothing may use it without a credential of its own.',
+    empty: 'The connection has no federation.',
   });
   action(federations, {
     usage: 'create <connection> <name>',
@@ -47,11 +55,11 @@ export function register(program: Command): void {
       },
       ...FIELDS,
     ],
-    says: ({ id, audience }) => `Created ${id}. Its jobs ask for tokens for ${audience}.`,
+    says: ({ id, audience }) => `Created the federation ${id}. Its jobs request tokens for the audience ${audience}.`,
   });
   action(federations, {
     usage: 'update <connection> <number>',
-    summary: 'Change one, or turn it on and off',
+    summary: 'Change a federation, or enable or disable it',
     route: 'PUT /app-connections/{connection}/federations/{federation_id}',
     arguments: ['path/connection', 'path/federation_id'],
     options: [
@@ -59,15 +67,15 @@ export function register(program: Command): void {
       { flags: '--provider <provider>', description: PROVIDERS, to: 'body/provider' },
       { flags: '--subject <pattern>', description: 'whose tokens', to: 'body/subject_pattern' },
       ...FIELDS,
-      { flags: '--enable', description: 'let it in again', to: 'body/enabled', value: true },
-      { flags: '--disable', description: 'let nobody in for now', to: 'body/enabled', value: false },
+      { flags: '--enable', description: 'accept its tokens again', to: 'body/enabled', value: true },
+      { flags: '--disable', description: 'refuse its tokens for now', to: 'body/enabled', value: false },
     ],
     says: ({ id, enabled }) => `Changed ${id}, which is ${enabled ? 'enabled' : 'disabled'}.`,
   });
   action(federations, {
     usage: 'delete <connection> <number>',
     alias: 'rm',
-    summary: 'Delete one; its sessions end at once',
+    summary: 'Delete a federation; its sessions end at once',
     route: 'DELETE /app-connections/{connection}/federations/{federation_id}',
     arguments: ['path/connection', 'path/federation_id'],
     asks: ({ number }) => `Delete the federation ${number}?`,

@@ -40,7 +40,7 @@ export function register(program: Command): void {
   action(groups, {
     usage: 'delete <group>',
     alias: 'rm',
-    summary: 'Delete a group; its people lose what it gave them',
+    summary: 'Delete a group; its members lose the rights that it gave them',
     route: 'DELETE /v1/groups/{group_id}',
     arguments: ['path/group_id'],
     asks: ({ group }) => `Delete the group ${group}?`,

@@ -18,17 +18,22 @@ export function register(program: Command): void {
     .option('--dry-run', 'only say what would be written, as without --apply')
     .option(
       '--keep-names',
-      'do not warn of small letters: programs get the names as they are (coffer run --keep-names)',
+      'do not warn about names with small letters: programs get them unchanged (coffer run --keep-names)',
     )
     .option('--promote', 'allow secrets without an environment in a production vault')
     .addOption(
       new Option('--on-existing <what>', 'what to do with secrets that exist').choices(['update', 'skip', 'fail']),
     )
-    .addOption(new Option('--format <format>', 'by default what the name of the file says').choices(['dotenv', 'json']))
+    .addOption(
+      new Option('--format <format>', 'by default json for a name that ends in .json, otherwise dotenv').choices([
+        'dotenv',
+        'json',
+      ]),
+    )
     .action((file: string, options: ImportOptions, command: Command) => importFile(file, options, command))
     .addHelpText(
       'after',
-      '\nWithout --apply nothing is written. All entries are written or none. Afterwards the file is not needed any more: delete it.',
+      '\nWithout --apply nothing is written. All entries are written or none. Delete the file afterwards: it is not needed any more.',
     );
   registerSources(command);
 }
@@ -54,14 +59,14 @@ async function importFile(file: string, options: ImportOptions, command: Command
   const { promote, onExisting } = options;
   const prefix = options.prefix ?? prefixOf(settings, options);
   const coffer = clientOf(settings);
-  const detail = await coffer.vaults.get(vault).catch(ofRefused);
+  const detail = await coffer.vaults.get(vault).catch(nullIfRefused);
   if (detail !== null) refuseSealed(detail);
   const imported = await coffer.call(
     'POST /v1/vaults/{vault}/import',
     {
       path: { vault },
       body: {
-        ...(format === 'json' ? { secrets: objectIn(text, file) } : { dotenv: text }),
+        ...(format === 'json' ? { secrets: parseSecrets(text, file) } : { dotenv: text }),
         ...(prefix !== '' && { prefix }),
         ...(isDryRun && { dry_run: true }),
         ...(promote === true && { promote }),
@@ -80,13 +85,13 @@ async function importFile(file: string, options: ImportOptions, command: Command
         { title: 'PATH', of: ({ path }) => path, isFlexible: true },
         { title: 'VERSION', of: ({ version }) => version, isNumber: true },
       ],
-      'There is nothing in it.',
+      'The file has no entries.',
     );
   }
   warnOfNames(changes, prefix, settings, options);
   for (const { line, message } of warnings) note(`Line ${line}: ${message}`);
-  const said = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${prefix === '' ? vault : `${vault}/${prefix}`}`;
-  note(isDryRun ? `Nothing was written. With --apply it would be: ${said}.` : `${said}.`);
+  const summary = `${created} created, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped in ${prefix === '' ? vault : `${vault}/${prefix}`}`;
+  note(isDryRun ? `Nothing was written. With --apply it would be: ${summary}.` : `${summary}.`);
 }
 
 /** A program that looks for `lower_case` finds nothing if it gets `LOWER_CASE`. */
@@ -110,12 +115,12 @@ function warnOfNames(
 const SHOWN_MAX = 10;
 
 /** A caller who may write to a vault may lack the right to see it. */
-function ofRefused(error: unknown): null {
+function nullIfRefused(error: unknown): null {
   if (error instanceof CofferError && error.code === 'INSUFFICIENT_PRIVILEGE') return null;
   throw error;
 }
 
-function objectIn(text: string, file: string): Record<string, string> {
+function parseSecrets(text: string, file: string): Record<string, string> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -126,7 +131,7 @@ function objectIn(text: string, file: string): Record<string, string> {
   const entries = isObject ? Object.entries(parsed as object) : [];
   const wrong = entries.find(([, value]) => typeof value !== 'string');
   if (!isObject || wrong !== undefined) {
-    const where = wrong === undefined ? '' : ` ${wrong[0]} is none.`;
+    const where = wrong === undefined ? '' : ` The value of ${wrong[0]} is not a text.`;
     throw new CommandError(`${file} must be a JSON object of paths and texts.${where}`, EXIT.local);
   }
   return Object.fromEntries(entries) as Record<string, string>;

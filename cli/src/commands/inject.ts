@@ -3,7 +3,7 @@ import { writePrivateFile } from '../../../client/src/node/index.ts';
 import { note, writeValue } from '../output.ts';
 import { readStandardInput, readTextFile } from '../prompt.ts';
 import { clientOf, settingsOf } from '../settings.ts';
-import { rendered } from '../template.ts';
+import { renderTemplate } from '../template.ts';
 
 export function register(program: Command): void {
   program
@@ -22,7 +22,7 @@ A reference may stand in braces, {{ coffer://shop/db/password }}, which are repl
 async function inject(options: { in?: string; out?: string }, command: Command): Promise<void> {
   const coffer = clientOf(settingsOf(command));
   const template = options.in === undefined ? await readStandardInput() : readTextFile(options.in);
-  const { text, references } = await rendered(template, (reference) => coffer.secrets.resolve(reference));
+  const { text, references } = await renderTemplate(template, (reference) => coffer.secrets.resolve(reference));
   if (options.out === undefined) return writeValue(text, 'As it is: --out FILE, or a pipe.');
   writePrivateFile(options.out, text);
   note(`Wrote ${options.out} with ${references} references filled in.`);

@@ -3,7 +3,7 @@ import { action, listing } from '../declared.ts';
 import { ago } from '../output.ts';
 
 export function register(program: Command): void {
-  const keys = program.command('keys').description('Keys by which programs encrypt at the service');
+  const keys = program.command('keys').description('Keys with which the service encrypts for programs');
   listing(keys, {
     usage: 'list',
     alias: 'ls',
@@ -59,7 +59,11 @@ export function register(program: Command): void {
     asks: ({ key }) => `Destroy ${key}, and everything that it encrypted?`,
     says: (_, { key }) => `Destroyed the key ${key}.`,
   });
-  const aad = { flags: '--aad <text>', description: 'what else the envelope is bound to', to: 'body/aad' } as const;
+  const aad = {
+    flags: '--aad <text>',
+    description: 'additional text that the envelope is bound to',
+    to: 'body/aad',
+  } as const;
   action(keys, {
     usage: 'encrypt <key>',
     summary: 'Encrypt a text from standard input or a prompt, and print the envelope',

@@ -37,7 +37,7 @@ The session is stored in a file that only you can read (profiles.json in ~/.conf
     );
   program
     .command('logout')
-    .description('End the session at the service and forget it')
+    .description('End the session at the service and delete it here')
     .action((_, command) => logOut(command));
   program
     .command('whoami')
@@ -118,7 +118,9 @@ type Session = Pick<Profile, 'token' | 'expires_at' | 'email'>;
 async function sessionByPassword(url: string, caFile: string | null, login: LoginOptions): Promise<Session> {
   const isTyped = process.stdin.isTTY === true;
   if (!isTyped && login.password !== true) {
-    throw new CommandError('A password is asked for on a terminal. In a script use coffer login --token < FILE.');
+    throw new CommandError(
+      'A password can be entered on a terminal only. In a script use coffer login --token < FILE.',
+    );
   }
   if (!isTyped && login.email === undefined) throw new CommandError('Whose password is it? Give --email.');
   const email = login.email ?? (await ask('E-mail address'));

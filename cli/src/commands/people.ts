@@ -32,7 +32,7 @@ export function register(program: Command): void {
   registerAccounts(people);
   action(people, {
     usage: 'reinvite <who>',
-    summary: 'Invite somebody anew, whose invitation was lost or has ended; the one before it ends',
+    summary: 'Invite somebody again whose invitation was lost or has expired; the former invitation ends',
     route: 'POST /v1/users/{user_id}/invite',
     arguments: [{ to: 'path/user_id', translate: idOf }],
     shows: ({ token }) => token,
@@ -118,7 +118,7 @@ function registerAccounts(people: Command): void {
     arguments: ['body/email'],
     options: [
       { flags: '--name <name>', description: 'their name', to: 'body/name' },
-      { flags: '--role <role>', description: 'member (unless given), auditor, admin or owner', to: 'body/role' },
+      { flags: '--role <role>', description: 'member (the default), auditor, admin or owner', to: 'body/role' },
       { flags: '--password', description: 'Password', to: 'body/password', kind: 'input' },
     ],
     says: ({ email, role }) => `${email} is ${role}, and logs in with coffer login.`,
@@ -257,7 +257,7 @@ async function revoke(who: string, { group, ...options }: VaultOption, command: 
     { idempotencyKey: crypto.randomUUID() },
   );
   if (wantsJson(command)) return printJson(removed);
-  if (!sayIfPending(removed)) note(`${email} is no member of ${vault} any more.`);
+  if (!sayIfPending(removed)) note(`${email} is no longer a member of ${vault}.`);
 }
 
 async function idOf(coffer: Coffer, who: string): Promise<string> {

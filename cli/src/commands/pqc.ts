@@ -26,7 +26,7 @@ function registerWrapping(pqc: Command): void {
       { flags: '--key', description: 'Key, 32 bytes in base64', to: 'body/key', kind: 'input' },
       {
         flags: '--algorithm <algorithm>',
-        description: 'ecdh-p256+ml-kem-768 (unless given) or rsa-oaep-2048+ml-kem-768',
+        description: 'ecdh-p256+ml-kem-768 (the default) or rsa-oaep-2048+ml-kem-768',
         to: 'body/algorithm',
         otherwise: 'ecdh-p256+ml-kem-768',
       },
@@ -43,7 +43,7 @@ function registerWrapping(pqc: Command): void {
     usage: 'unwrap <file>',
     summary: 'Unwrap what wrap printed, from a file or - for standard input, and print the key',
     route: 'POST /pqc/hybrid-classical/unwrap',
-    arguments: [{ to: 'body', translate: documentIn }],
+    arguments: [{ to: 'body', translate: readDocument }],
     isRead: true,
     isValue: true,
     shows: ({ key }) => key,
@@ -55,7 +55,7 @@ function registerSigning(pqc: Command): void {
     usage: 'sign <file>',
     summary: 'Sign a file, or - for standard input, of which only the SHA-512 is sent; prints what verify takes',
     route: 'POST /pqc/dual-sign/sign',
-    arguments: [{ to: 'body/digest', translate: digestOf }],
+    arguments: [{ to: 'body/digest', translate: hashFile }],
     isRead: true,
     shows: (signed) => JSON.stringify(signed),
   });
@@ -64,13 +64,13 @@ function registerSigning(pqc: Command): void {
     summary: 'Verify a file, or - for standard input, by a file with what sign printed',
     route: 'POST /pqc/dual-sign/verify',
     arguments: [
-      { to: 'body/digest', translate: digestOf },
-      { to: 'body', translate: signatureIn },
+      { to: 'body/digest', translate: hashFile },
+      { to: 'body', translate: readSignature },
     ],
     options: [
       {
         flags: '--public-key <key>',
-        description: 'it must be signed by this key, in base64, which may be of anybody',
+        description: 'require a signature by this public key, in base64; it may belong to anyone',
         to: 'body/public_key',
       },
     ],
@@ -78,12 +78,12 @@ function registerSigning(pqc: Command): void {
     failure: ({ valid, ml_dsa_valid, rsa_pss_valid }) =>
       valid
         ? null
-        : `The signature is not valid for this file: ML-DSA ${saysIf(ml_dsa_valid)}, RSA-PSS ${saysIf(rsa_pss_valid)}.`,
+        : `The signature is not valid for this file: ML-DSA ${validity(ml_dsa_valid)}, RSA-PSS ${validity(rsa_pss_valid)}.`,
     says: ({ key_id }) => `The signature is valid, by the key ${key_id}.`,
   });
 }
 
-const saysIf = (isValid: boolean) => (isValid ? 'valid' : 'not valid');
+const validity = (isValid: boolean) => (isValid ? 'valid' : 'not valid');
 
 function registerKeys(pqc: Command): void {
   listing(pqc, {
@@ -91,7 +91,7 @@ function registerKeys(pqc: Command): void {
     isDefault: true,
     summary: 'List the public keys of the tenant, with their versions',
     route: 'GET /pqc/keys',
-    options: [{ flags: '--algorithm <algorithm>', description: 'only of this one', to: 'query/algorithm' }],
+    options: [{ flags: '--algorithm <algorithm>', description: 'only keys of this algorithm', to: 'query/algorithm' }],
     rows: (page) => page.keys,
     columns: [
       { title: 'KEY', of: ({ key_id }) => key_id },
@@ -119,21 +119,23 @@ function registerKeys(pqc: Command): void {
   });
 }
 
-async function documentIn(_: Coffer, file: string): Promise<object> {
+async function readDocument(_: Coffer, file: string): Promise<object> {
   const document = jsonIn(file === '-' ? await readStandardInput() : readTextFile(file), file);
   if (typeof document !== 'object' || document === null || Array.isArray(document))
-    throw new CommandError(`${file === '-' ? 'Standard input' : file} is not what a command printed: it is no object.`);
+    throw new CommandError(
+      `${file === '-' ? 'Standard input' : file} is not the output of wrap or sign: it is not a JSON object.`,
+    );
   return document;
 }
 
-/** Not the public key that it names: anyone who changed the file could have changed that too. */
-async function signatureIn(coffer: Coffer, file: string, command: Command): Promise<object> {
-  const { key_id, signature } = (await documentIn(coffer, file)) as Record<string, unknown>;
+/** Leaves out the public key in the file, because anyone who changed the file could have changed the key too. */
+async function readSignature(coffer: Coffer, file: string, command: Command): Promise<object> {
+  const { key_id, signature } = (await readDocument(coffer, file)) as Record<string, unknown>;
   const isOfAnyone = command.opts<{ publicKey?: string }>().publicKey !== undefined;
   return { signature, ...(!isOfAnyone && { key_id }) };
 }
 
-async function digestOf(_: Coffer, file: string): Promise<string> {
+async function hashFile(_: Coffer, file: string): Promise<string> {
   const hash = createHash('sha512');
   await pipeline(file === '-' ? process.stdin : createReadStream(file), hash);
   return hash.digest('base64');

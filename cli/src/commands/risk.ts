@@ -52,7 +52,7 @@ export function register(program: Command): void {
   });
   action(risk, {
     usage: 'recompute',
-    summary: 'Compute all risks and find the ways anew, in the background',
+    summary: 'Compute all risks and attack paths again, in the background',
     route: 'POST /attack-paths/recompute',
     says: () => 'It begins within seconds. See what it found: coffer risk paths',
   });

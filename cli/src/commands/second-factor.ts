@@ -25,7 +25,7 @@ export function register(program: Command): void {
   });
   factor
     .command('add')
-    .description('Add an authenticator app: its secret is printed once; on a terminal its code is asked for')
+    .description('Add an authenticator app: prints its secret once, and on a terminal prompts for its code')
     .action((_, command: Command) => add(command));
   nameFields(factor.command('confirm'), { otp: 'The code' })
     .description('Confirm the app by its code, from standard input or a prompt, and print recovery codes')

@@ -43,7 +43,7 @@ export function registerRelocation(secrets: Command): void {
     options: [
       {
         flags: '--within <days>',
-        description: 'how far to look ahead; 7 unless given',
+        description: 'how many days to look ahead; 7 by default',
         to: 'query/within_days',
         kind: 'number',
       },

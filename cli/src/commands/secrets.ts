@@ -103,7 +103,7 @@ function lengthOf(text: string): number {
 export function numberOf(text: string): number {
   const number = Number(text.replace(/^v/, ''));
   if (!Number.isSafeInteger(number) || number < 0)
-    throw new CommandError(`${text} is no version. Give a number, such as 3.`);
+    throw new CommandError(`${text} is not a version. Give a number, such as 3.`);
   return number;
 }
 

@@ -23,7 +23,7 @@ export function register(program: Command): void {
     options: [
       {
         flags: '--require-second-factor',
-        description: 'who has none can only add one',
+        description: 'people without a second factor can only add one',
         to: 'body/require_mfa',
         value: true,
       },

@@ -27,7 +27,7 @@ const FIELDS: readonly Field<Written>[] = [
   },
   {
     flags: '--default-role <role>',
-    description: 'admin, auditor or member, for who has no role by a group',
+    description: 'admin, auditor or member, for people whose groups give no role',
     to: 'body/default_role',
   },
   { flags: '--required', description: 'people of this tenant sign in no other way', to: 'body/required', value: true },
@@ -73,7 +73,12 @@ export function register(program: Command): void {
     arguments: ['body/name'],
     options: [
       { flags: '--issuer <url>', description: 'its address', to: 'body/issuer', isRequired: true },
-      { flags: '--client-id <id>', description: 'what it calls this service', to: 'body/client_id', isRequired: true },
+      {
+        flags: '--client-id <id>',
+        description: 'the client id of this service at the provider',
+        to: 'body/client_id',
+        isRequired: true,
+      },
       { flags: '--subject-claim <claim>', description: 'sub or oid', to: 'body/subject_claim' },
       ...FIELDS,
     ],
@@ -88,7 +93,7 @@ export function register(program: Command): void {
     arguments: ['path/name'],
     options: [
       { flags: '--issuer <url>', description: 'its address', to: 'body/issuer' },
-      { flags: '--client-id <id>', description: 'what it calls this service', to: 'body/client_id' },
+      { flags: '--client-id <id>', description: 'the client id of this service at the provider', to: 'body/client_id' },
       ...FIELDS,
     ],
     says: ({ name }) => `Changed ${name}.`,

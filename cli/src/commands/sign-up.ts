@@ -14,7 +14,7 @@ export function register(program: Command): void {
     .command('sign-up')
     .description('Sign up for a tenant of your own, where a service offers that');
   nameFields(signUp.command('create <email>'), { password: 'The password' })
-    .description('Sign up: a password is asked for, or read from standard input; a mail brings a token')
+    .description('Sign up with a password from a prompt or standard input; a mail brings a token')
     .requiredOption('--organization <name>', 'the name of your organization')
     .action((email: string, options: { organization: string }, command: Command) => create(email, options, command));
   nameFields(signUp.command('verify'), { token: 'The token', password: 'The password' })

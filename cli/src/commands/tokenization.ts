@@ -18,7 +18,7 @@ export function register(program: Command): void {
       { flags: '--value', description: 'Value', to: 'body/value', kind: 'input' },
       {
         flags: '--days <number>',
-        description: 'how long it is stored; without end unless given',
+        description: 'how long it is stored; without end by default',
         to: 'body/ttl_days',
         kind: 'number',
       },

@@ -60,7 +60,7 @@ export function register(program: Command): void {
       },
       {
         flags: '--keep-entries <days>',
-        description: 'how long entries of the audit log are kept',
+        description: 'how long entries of the audit log are stored',
         to: 'body/audit/retention_days',
         kind: 'number',
       },

@@ -7,7 +7,7 @@ type Written = 'POST /webhooks' | 'PATCH /webhooks/{webhook_id}';
 const FIELDS: readonly Field<Written>[] = [
   {
     flags: '--events <events>',
-    description: 'what it is told of, with commas between them',
+    description: 'the events that it gets, separated by commas',
     to: 'body/events',
     kind: 'list',
   },

@@ -51,7 +51,7 @@ export function printReport({ source, vault, isJson, steps, skipped, applied, is
     `${source} has nothing that can be taken.`,
   );
   if (all.length > 0) {
-    note(`\nNot taken (${all.length}):`);
+    note(`\nNot imported (${all.length}):`);
     for (const { from, reason } of all) note(`  ${from}: ${reason}`);
   }
   note(`\n${vault}: ${CHANGES.map((change) => `${counts[change]} ${LABELS[change]}`).join(', ')}.`);

@@ -35,7 +35,7 @@ const REPEATED: ReadonlySet<number> = new Set([429, 472, 473, 502, 503, 504]);
 export function sourceApi({ name, address, addressVariable, headers, caFile }: SourceApiOptions): SourceApi {
   const base = addressOf(address, addressVariable);
   if (base.protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(base.hostname))
-    note(`${addressVariable} is http: whoever is on the way can read the token and the secrets.`);
+    note(`${addressVariable} is http: anyone on the network path can read the token and the secrets.`);
   const send = nodeTransport(caFile === undefined ? {} : { ca: readCredential(caFile) });
   const attempt = async (url: string): Promise<TransportResponse | { problem: string }> => {
     try {

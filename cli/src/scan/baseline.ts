@@ -26,7 +26,7 @@ export function readBaseline(file: string): Baseline {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new CommandError(`${file} is not a baseline of coffer scan. Write it anew with --update-baseline.`);
+  throw new CommandError(`${file} is not a baseline of coffer scan. Write it again with --update-baseline.`);
 }
 
 export function newBaseline(): Baseline {
