@@ -262,7 +262,7 @@ function testSettings(server: Sshd): void {
           // A file that sshd refuses lets nobody in, and says nothing.
           if (settings === null) return;
           compared++;
-          const { authorizedKeysFiles, isStrict } = config.for(username);
+          const { authorizedKeysFiles, isStrict } = config.settingsFor(username);
           const expected = [authorizedKeysFiles.join(' ') || 'none', isStrict ? 'yes' : 'no'];
           const actual = [settings.get('authorizedkeysfile'), settings.get('strictmodes')];
           assert.deepEqual(expected, actual, `${username}\n${text}`);

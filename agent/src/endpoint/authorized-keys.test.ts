@@ -71,12 +71,12 @@ describe('authorized_keys', () => {
     'a quote that is not closed': `command="ls ${KEY}`,
     'a value without quotes': `command=ls ${KEY}`,
     'the same command twice': `command="a",command="b" ${KEY}`,
-    'a time that is none': `expiry-time="20261399" ${KEY}`,
+    'an invalid time': `expiry-time="20261399" ${KEY}`,
     'a variable without a name': `environment="=c" ${KEY}`,
     'a variable with a blank in its name': `environment="a b=c" ${KEY}`,
     'a host without a port': `permitopen="a" ${KEY}`,
-    'a port that is none': `permitlisten="0" ${KEY}`,
-    'a tunnel that is none': `tunnel="x" ${KEY}`,
+    'an invalid port': `permitlisten="0" ${KEY}`,
+    'an invalid tunnel': `tunnel="x" ${KEY}`,
     'a key cut short': KEY.slice(0, -8),
     'a key with more after it': `${KEY_TYPE} ${Buffer.concat([Buffer.from(KEY_BLOB, 'base64'), Buffer.from('xxx')]).toString('base64')}`,
     'another type than the key has': KEY.replace('ssh-ed25519', 'ssh-rsa'),
@@ -104,7 +104,7 @@ describe('authorized_keys', () => {
     assert.deepEqual(flagsOf('restrict'), ['restrict']);
   });
 
-  test('no more keys than asked for, and it says so', () => {
+  test('no more keys are returned than the limit, and the result says so', () => {
     const lines = Array.from({ length: 5 }, (_, i) => ed25519Line(i)).join('\n');
     assert.deepEqual(
       [4, 5, 6].map((max) => {
@@ -119,7 +119,7 @@ describe('authorized_keys', () => {
     );
   });
 
-  test('any bytes at all: it ends, and what it finds is a key', () => {
+  test('arbitrary bytes: parsing ends, and whatever it finds is a key', () => {
     const piece = fc.oneof(
       fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
       fc.constantFrom('\n', '\r', '\0', '"', '\\', ' ', '\t', ',', '#', 'command="', KEY, KEY_TYPE, KEY_BLOB),
@@ -152,7 +152,7 @@ describe('authorized_keys', () => {
     );
   });
 
-  test('a number with more zeros before it than it needs is the same key, up to the length that OpenSSH reads', () => {
+  test('a modulus with more leading zeros than it needs is the same key, up to the length that OpenSSH reads', () => {
     const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
     // 256 bytes, the first of which is 128 or more, so that it needs one zero.
     const modulus = Buffer.from(n, 'base64url');

@@ -15,7 +15,7 @@ const PERMIT = /^(?:\[[^\]]*\]|[^[:/][^:/]*)?[:/](\*|[A-Za-z0-9-]+)$/;
 const PORT_MAX = 65_535;
 const TUNNEL_MAX = 2 ** 31 - 2;
 
-/** What sshd asks of the values that it checks when it reads a line. */
+/** What sshd requires of the values that it checks when it reads a line. */
 const VALID: Readonly<Record<string, (value: string) => boolean>> = {
   environment: (value) => ENVIRONMENT.test(value),
   permitopen: isPermit,
@@ -63,7 +63,7 @@ export function flagsOfOptions(text: string, now: Date): KeyFlag[] | null {
   return [...flags].sort();
 }
 
-/** Between two commas there may be nothing at all, since sshd goes on at each comma. */
+/** An option may be empty, as in `no-pty,,restrict`, because sshd accepts that. */
 function parseOptions(text: string): Option[] | null {
   const options: Option[] = [];
   let rest = text;
@@ -72,7 +72,7 @@ function parseOptions(text: string): Option[] | null {
     rest = rest.slice(name.length);
     if (NAMES.has(name)) options.push({ name, value: null });
     else if (name !== '') {
-      const value = rest[0] === '=' && WITH_VALUE.includes(name) ? quoted(rest.slice(1)) : null;
+      const value = rest[0] === '=' && WITH_VALUE.includes(name) ? parseQuoted(rest.slice(1)) : null;
       if (value === null) return null;
       options.push({ name, value: value.text });
       rest = rest.slice(1 + value.length);
@@ -83,7 +83,7 @@ function parseOptions(text: string): Option[] | null {
   }
 }
 
-function quoted(text: string): { text: string; length: number } | null {
+function parseQuoted(text: string): { text: string; length: number } | null {
   if (text[0] !== '"') return null;
   let at = 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' && text[at + 1] === '"' ? 2 : 1;
@@ -96,7 +96,7 @@ function isPermit(value: string): boolean {
   return port !== undefined && (!/^\d+$/.test(port) || (Number(port) >= 1 && Number(port) <= PORT_MAX));
 }
 
-/** YYYYMMDD[HHMM[SS]], in local time unless a Z follows. Null if it is no time. */
+/** YYYYMMDD[HHMM[SS]], in local time unless a Z follows. Null if the text is not a time. */
 function expiryOf(text: string): number | null {
   const match = /^(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?(Z|UTC)?$/i.exec(text);
   if (match === null) return null;

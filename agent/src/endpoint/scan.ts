@@ -70,7 +70,7 @@ export function scanHost(options: { root: string; clusterId: string; now: Date }
   const root = new RootFolder(options.root);
   const passwd = root.read('/etc/passwd', PASSWD_BYTES_MAX);
   const { accounts, excluded, entries, refusedLines, hasNisLines } = parsePasswd(passwd.bytes);
-  const groups = new PrivateGroups(entries, optional(root, '/etc/group', GROUP_BYTES_MAX));
+  const groups = new PrivateGroups(entries, readOptional(root, '/etc/group', GROUP_BYTES_MAX));
   const host: Host = { root, config: readSshdConfig(root), groups, now: options.now };
   const budget: Budget = { keys: KEYS_PER_REPORT_MAX, bytes: REPORT_BYTES_MAX, isOver: false };
   // Accounts come before keys, so that many keys of one account hide no other account.
@@ -104,14 +104,14 @@ interface Host {
   now: Date;
 }
 
-/** What a report may still hold. */
+/** How much still fits into the report. */
 interface Budget {
   keys: number;
   bytes: number;
   isOver: boolean;
 }
 
-/** False if it does not fit any more. */
+/** Returns false if the part does not fit into the report. */
 function spend(budget: Budget, part: ReportedAccount | ReportedKey): boolean {
   const bytes = Buffer.byteLength(JSON.stringify(part)) + 1;
   if (bytes > budget.bytes) return false;
@@ -123,7 +123,12 @@ function reportAccount(host: Host, account: LocalAccount, budget: Budget): Repor
   const flags = new Set<string>();
   const sent: ReportedKey[] = [];
   for (const { type, fingerprint, comment, flags: keyFlags } of readKeys(host, account, flags)) {
-    const key = { type, fingerprint_sha256: fingerprint, comment: line(comment, COMMENT_CHARS_MAX), flags: keyFlags };
+    const key = {
+      type,
+      fingerprint_sha256: fingerprint,
+      comment: printable(comment, COMMENT_CHARS_MAX),
+      flags: keyFlags,
+    };
     const isAccountFull = sent.length >= KEYS_PER_ACCOUNT_MAX;
     if (isAccountFull || budget.keys === 0 || !spend(budget, key)) {
       flags.add('keys_left_out');
@@ -141,8 +146,8 @@ function withoutKeys({ username, uid, gid, home, shell }: LocalAccount): Reporte
     username,
     uid,
     gid,
-    home: line(home, PATH_CHARS_MAX),
-    shell: line(shell, PATH_CHARS_MAX),
+    home: printable(home, PATH_CHARS_MAX),
+    shell: printable(shell, PATH_CHARS_MAX),
     flags: [],
     ssh_keys: [],
   };
@@ -154,7 +159,7 @@ function readKeys(
   flags: Set<string>,
 ): Iterable<AuthorizedKey> {
   const byFingerprint = new Map<string, AuthorizedKey>();
-  const { authorizedKeysFiles, isStrict } = config.for(account.username);
+  const { authorizedKeysFiles, isStrict } = config.settingsFor(account.username);
   if (!account.home.startsWith('/')) flags.add('no_home');
   else {
     for (const file of authorizedKeysFiles.slice(0, KEYS_FILES_MAX)) {
@@ -170,7 +175,7 @@ function readKeys(
         const found = parseAuthorizedKeys(content.bytes, now, KEYS_PER_ACCOUNT_MAX + 1);
         if (content.isCut || found.isCut) flags.add('keys_left_out');
         if (found.refusedLines > 0) flags.add('keys_lines_refused');
-        for (const key of found.keys) keepActive(byFingerprint, key);
+        for (const key of found.keys) preferActive(byFingerprint, key);
       } catch (error) {
         if (!(error instanceof UnreadError)) throw error;
         if (error.reason !== 'absent') flags.add(FLAG_OF[error.reason]);
@@ -180,15 +185,15 @@ function readKeys(
   return byFingerprint.values();
 }
 
-/** Of the lines with the same key, one that lets its holder in counts. */
-function keepActive(keys: Map<string, AuthorizedKey>, key: AuthorizedKey): void {
+/** If several lines have the same key, one that lets its holder log in is reported. */
+function preferActive(keys: Map<string, AuthorizedKey>, key: AuthorizedKey): void {
   const known = keys.get(key.fingerprint);
   const isActive = !INACTIVE.some((flag) => key.flags.some((one) => one === flag));
   const wasActive = known !== undefined && !INACTIVE.some((flag) => known.flags.some((one) => one === flag));
   if (known === undefined || (isActive && !wasActive)) keys.set(key.fingerprint, key);
 }
 
-/** A name with a slash would lead the tokens of a path elsewhere, and one with control characters cannot be sent. */
+/** A name with a slash would make the path of its keys lead elsewhere, and the service refuses one with control characters. */
 function isName(username: string): boolean {
   return (
     username.length <= USERNAME_CHARS_MAX &&
@@ -199,7 +204,7 @@ function isName(username: string): boolean {
   );
 }
 
-function line(text: string, max: number): string {
+function printable(text: string, max: number): string {
   return text.slice(0, max).toWellFormed().replace(CONTROL, '\ufffd');
 }
 
@@ -211,18 +216,18 @@ function readSshdConfig(root: RootFolder): SshdConfig {
     const names = root.names(folder).filter((name) => !name.startsWith('.') && matchesPattern(name, last));
     return names.map((name) => root.read(`${folder}/${name}`, CONFIG_BYTES_MAX).bytes);
   };
-  return new SshdConfig(optional(root, '/etc/ssh/sshd_config', CONFIG_BYTES_MAX), included);
+  return new SshdConfig(readOptional(root, '/etc/ssh/sshd_config', CONFIG_BYTES_MAX), included);
 }
 
 /** Whether accounts come from somewhere else too, such as LDAP. */
 function hasOtherSources(root: RootFolder): boolean {
-  const text = optional(root, '/etc/nsswitch.conf', CONFIG_BYTES_MAX).toString('utf8');
+  const text = readOptional(root, '/etc/nsswitch.conf', CONFIG_BYTES_MAX).toString('utf8');
   const sources = /^[ \t]*passwd[ \t]*:([^\n#]*)/m.exec(text)?.[1]?.replace(/\[[^[\]]*\]/g, ' ') ?? '';
   return sources.split(/\s+/).some((source) => source !== '' && !LOCAL_SOURCES.has(source));
 }
 
-/** A missing file means the defaults; one that cannot be read must not, so that fails the scan. */
-function optional(root: RootFolder, path: string, bytesMax: number): Buffer {
+/** A missing file means that its defaults apply. A file that cannot be read fails the scan. */
+function readOptional(root: RootFolder, path: string, bytesMax: number): Buffer {
   try {
     return root.read(path, bytesMax).bytes;
   } catch (error) {

@@ -5,11 +5,11 @@ import { expandKeysFile, matchesList, matchesPattern, SshdConfig } from './sshd-
 
 const none = () => [];
 const config = (text: string) => new SshdConfig(Buffer.from(text), none);
-const filesOf = (text: string, username = 'anna') => config(text).for(username).authorizedKeysFiles;
+const filesOf = (text: string, username = 'anna') => config(text).settingsFor(username).authorizedKeysFiles;
 
 describe('sshd_config', () => {
   test('the defaults of OpenSSH', () => {
-    assert.deepEqual(config('').for('anna'), {
+    assert.deepEqual(config('').settingsFor('anna'), {
       authorizedKeysFiles: ['.ssh/authorized_keys', '.ssh/authorized_keys2'],
       isStrict: true,
     });
@@ -32,7 +32,7 @@ describe('sshd_config', () => {
 
   test('conditions about a connection are not decided, and reported', () => {
     const found = config('AuthorizedKeysFile a\nMatch Address 10.0.0.0/8\nAuthorizedKeysFile b');
-    assert.deepEqual(found.for('anna').authorizedKeysFiles, ['a']);
+    assert.deepEqual(found.settingsFor('anna').authorizedKeysFiles, ['a']);
     assert.deepEqual(found.flags, ['sshd_match_not_evaluated']);
   });
 
@@ -46,17 +46,17 @@ describe('sshd_config', () => {
   });
 
   test('StrictModes: the first value counts, also before a block for all', () => {
-    assert.equal(config('StrictModes no\nMatch all\nStrictModes yes').for('anna').isStrict, false);
-    assert.equal(config('Match all\nStrictModes no').for('anna').isStrict, false);
+    assert.equal(config('StrictModes no\nMatch all\nStrictModes yes').settingsFor('anna').isStrict, false);
+    assert.equal(config('Match all\nStrictModes no').settingsFor('anna').isStrict, false);
     // sshd does not start with such a file.
-    assert.equal(config('Match User anna\nStrictModes no').for('anna').isStrict, true);
+    assert.equal(config('Match User anna\nStrictModes no').settingsFor('anna').isStrict, true);
   });
 
   test('an equals sign may stand after a condition', () => {
     for (const match of ['Match User=anna', 'Match User = anna', 'Match "User" anna']) {
       const some = config(`${match}\nAuthorizedKeysFile m`);
-      assert.deepEqual(some.for('anna').authorizedKeysFiles, ['m'], match);
-      assert.notDeepEqual(some.for('bob').authorizedKeysFiles, ['m'], match);
+      assert.deepEqual(some.settingsFor('anna').authorizedKeysFiles, ['m'], match);
+      assert.notDeepEqual(some.settingsFor('bob').authorizedKeysFiles, ['m'], match);
     }
   });
 
@@ -67,8 +67,8 @@ describe('sshd_config', () => {
     };
     const read = (pattern: string) => [Buffer.from(files[pattern] ?? '')];
     const nested = new SshdConfig(Buffer.from('Include x.conf\nAuthorizedKeysFile g'), read);
-    assert.deepEqual(nested.for('anna').authorizedKeysFiles, ['m']);
-    assert.deepEqual(nested.for('bob').authorizedKeysFiles, ['g']);
+    assert.deepEqual(nested.settingsFor('anna').authorizedKeysFiles, ['m']);
+    assert.deepEqual(nested.settingsFor('bob').authorizedKeysFiles, ['g']);
     const loop = new SshdConfig(Buffer.from('Include loop.conf'), read);
     assert.deepEqual(loop.flags, ['sshd_config_incomplete']);
   });

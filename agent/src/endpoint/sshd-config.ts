@@ -1,4 +1,4 @@
-/** What of sshd's settings decides which keys let somebody in. */
+/** The settings of sshd that decide which keys are accepted. */
 export interface SshdSettings {
   authorizedKeysFiles: string[];
   isStrict: boolean;
@@ -10,10 +10,10 @@ export type ReadIncluded = (pattern: string) => Buffer[];
 interface Line {
   keyword: string;
   values: string[];
-  /** Which accounts the block it stands in is for. */
+  /** Whether the enclosing Match block applies to an account. */
   applies: (username: string) => boolean;
   isGlobal: boolean;
-  /** Outside of Match blocks, or in one for all. */
+  /** Whether it stands outside of Match blocks, or in `Match all`. */
   isForAll: boolean;
 }
 
@@ -43,9 +43,9 @@ export class SshdConfig {
     return [...this.#flags].sort();
   }
 
-  for(username: string): SshdSettings {
+  settingsFor(username: string): SshdSettings {
     const files = this.#value(username, 'authorizedkeysfile') ?? DEFAULT_FILES;
-    // A Match block cannot change it, but sshd reads a block for all as if it were none.
+    // A Match block cannot change StrictModes, but sshd reads the lines in `Match all` as if they stood outside of it.
     const strict = this.#lines.find(({ keyword, isForAll }) => keyword === 'strictmodes' && isForAll)?.values[0];
     return {
       authorizedKeysFiles: files.length === 1 && files[0]?.toLowerCase() === 'none' ? [] : files,
@@ -53,7 +53,7 @@ export class SshdConfig {
     };
   }
 
-  /** The first value in a Match block that applies wins, and else the first one outside of them. */
+  /** The first value in a Match block that applies wins; without one, the first value outside of Match blocks. */
   #value(username: string, keyword: string): string[] | undefined {
     const lines = this.#lines.filter((line) => line.keyword === keyword && line.applies(username));
     return (lines.find(({ isGlobal }) => !isGlobal) ?? lines.find(({ isGlobal }) => isGlobal))?.values;
