@@ -98,7 +98,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
 
   test('under the record of another purge', async () => {
     const broken = await brokenAfter((tx) => changeEntry(tx, target, () => purgedText(purge.id)));
-    assert.equal(broken.reason, 'other entries are gone from here on than their purge recorded');
+    assert.equal(broken.reason, 'the entries that are missing from here on are not those that their purge recorded');
     assert.equal(broken.seq, Math.min(target, purge.details.from_seq));
   });
 

@@ -61,7 +61,10 @@ export class PurgedEntries {
     const isSame = record.entries === open.entries && record.digest === open.digest;
     return isSame
       ? null
-      : { seq: open.from_seq, reason: 'other entries are gone from here on than their purge recorded' };
+      : {
+          seq: open.from_seq,
+          reason: 'the entries that are missing from here on are not those that their purge recorded',
+        };
   }
 
   /** The first removed entry without a record. */
