@@ -228,17 +228,17 @@ onBothDatabases('anomalies', (database, { rule }) => {
   test('ended ones are deleted after a year, with what was dismissed', async () => {
     const id = await raised(await aboutSecret());
     await ok(act(id, 'dismiss', { reason: 'expected' }));
-    const left = async (table: 'anomalies' | 'anomaly_training') => {
+    const rowsLeft = async (table: 'anomalies' | 'anomaly_training') => {
       const { read } = service.app.kernel.database;
       return (await read.selectFrom(table).select('anomaly_id').where('anomaly_id', '=', id).execute()).length;
     };
-    // Far ahead other jobs have more to remove than they may.
+    // After such a jump of the clock other jobs would delete more than their limit.
     service.expectErrorLogs(/would delete more than its limit/);
     service.clock.advance(360 * DAY_MS);
     await runPurges(service);
-    assert.deepEqual([await left('anomalies'), await left('anomaly_training')], [1, 1]);
+    assert.deepEqual([await rowsLeft('anomalies'), await rowsLeft('anomaly_training')], [1, 1]);
     service.clock.advance(6 * DAY_MS);
     await runPurges(service);
-    assert.deepEqual([await left('anomalies'), await left('anomaly_training')], [0, 0]);
+    assert.deepEqual([await rowsLeft('anomalies'), await rowsLeft('anomaly_training')], [0, 0]);
   });
 });

@@ -24,7 +24,7 @@ onSqliteAtLanding('the list of nodes', (kind) => {
 
   const nodes = async (of = service) => (await ok(of.call('GET', '/admin/nodes'))).nodes as { id: string }[];
 
-  test('says who answered, with release and schema', async () => {
+  test('names the node that responds, with release and schema', async () => {
     const { kernel } = service.app;
     const [node, ...others] = (await ok(service.call('GET', '/admin/nodes'))).nodes;
     assert.deepEqual(others, []);
@@ -53,7 +53,7 @@ onSqliteAtLanding('the list of nodes', (kind) => {
   });
 
   if (kind === 'postgres') {
-    test('has every node while it runs, and no longer', async () => {
+    test('lists each node while it runs, and no longer', async () => {
       assert.ok(databaseUrl !== undefined);
       const beside = await startNodeBeside(service, databaseUrl);
       const ids = [service.app.kernel.nodeId, beside.app.kernel.nodeId];
@@ -72,14 +72,14 @@ onSqliteAtLanding('the list of nodes', (kind) => {
       );
     });
 
-    test('forgets one that was killed', async () => {
+    test('deletes a node that was killed', async () => {
       const { database, nodes: list } = service.app.kernel;
       const killed = {
         tenant_id: SYSTEM_TENANT,
         node_id: 'node_killed',
         release: '0.1.0',
         schema_version: 1,
-        // As of a release that does not say it.
+        // Releases before this column do not report their commit.
         commit_id: null,
         region: null,
       };

@@ -25,7 +25,7 @@ import { insertIdentity } from '../sign-on/index.ts';
 const STEP_MS = 30 * SECOND_MS;
 const PASSWORD = 'a password of the only owner';
 
-onSqliteAtLanding('who holds a stolen session or token', (database) => {
+onSqliteAtLanding('a thief of a session or token', (database) => {
   let service: Service;
 
   before(async () => {
@@ -142,7 +142,7 @@ onSqliteAtLanding('who holds a stolen session or token', (database) => {
       await refused(tryLogIn(service, person, {}, fromElsewhere()), 403, 'MFA_REQUIRED');
     });
 
-    test('but the owner does, who shows one: a recovery code is enough', async () => {
+    test('but the owner does with a factor, such as a recovery code', async () => {
       for (const path of [0, 2]) {
         const { removals, person, app } = await onlyOwner();
         const [code] = app.recoveryCodes;
@@ -157,7 +157,7 @@ onSqliteAtLanding('who holds a stolen session or token', (database) => {
       await ok(tryLogIn(service, person, {}, fromElsewhere()));
     });
 
-    test('where others could approve it either; what was asked with a factor is approved later', async () => {
+    test('even if others could approve it; a removal that was requested with a factor is approved later', async () => {
       const tenant = await addTenant(service);
       const admin = await addPerson(service, { tenant, role: 'admin' });
       const person = await addPerson(service, { tenant });
@@ -167,14 +167,14 @@ onSqliteAtLanding('who holds a stolen session or token', (database) => {
       service.clock.advance(16 * MINUTE_MS);
       for (const token of [person.token, stale]) await refused(send(token, 'DELETE', path), 403, 'MFA_REQUIRED');
       const { approvals } = await ok(send(admin.token, 'GET', '/approvals?status=pending'));
-      assert.deepEqual(approvals, [], 'nobody is asked');
+      assert.deepEqual(approvals, [], 'no approval was requested');
       const { approval_id } = await ok(send(await signIn(service, passkey), 'DELETE', path), 202);
       service.clock.advance(HOUR_MS);
       assert.equal((await ok(approve(service, approval_id, admin.token))).status, 'completed');
       assert.deepEqual(await factorsOf(person.token), [false, 0]);
     });
 
-    test('that was only begun takes no proof', async () => {
+    test('but an app that was never confirmed is removed without proof', async () => {
       const person = await addPerson(service, { tenant: await addTenant(service) });
       await ok(begin(await logIn(service, person)), 201);
       await ok(send(person.token, 'DELETE', '/auth/mfa/totp'));

@@ -75,7 +75,7 @@ describe('the composite signature', () => {
     });
   }
 
-  test('another implementation verifies the ML-DSA half, and ours verifies its', async () => {
+  test('another implementation verifies the ML-DSA half, and this one verifies a half of that implementation', async () => {
     const context = Buffer.from('some context');
     const ours = await signDigest(key, digest, context);
     const options = { context: LABEL };
@@ -90,7 +90,7 @@ describe('the composite signature', () => {
     assert.deepEqual(await verifyDigest(publicKey, digest, theirs, context), BOTH);
   });
 
-  test('openssl verifies the RSA-PSS half, and ours verifies its', async () => {
+  test('openssl verifies the RSA-PSS half, and this code verifies a half of openssl', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'coffer-signature-'));
     const options = ['rsa_padding_mode:pss', 'rsa_pss_saltlen:32'].flatMap((option) => ['-sigopt', option]);
     const openssl = (...more: string[]) =>
@@ -123,10 +123,10 @@ describe('the composite signature', () => {
     );
   });
 
-  test('cut, extended, turned or empty it holds in no half', async () => {
-    const turned = Buffer.concat([signature.subarray(ML_DSA_SIGNATURE), signature.subarray(0, ML_DSA_SIGNATURE)]);
+  test('a signature that is cut, extended, swapped or empty is valid in neither half', async () => {
+    const swapped = Buffer.concat([signature.subarray(ML_DSA_SIGNATURE), signature.subarray(0, ML_DSA_SIGNATURE)]);
     const longer = Buffer.concat([signature, Buffer.alloc(1)]);
-    for (const wrong of [turned, longer, signature.subarray(1), signature.subarray(0, -1), Buffer.alloc(0)]) {
+    for (const wrong of [swapped, longer, signature.subarray(1), signature.subarray(0, -1), Buffer.alloc(0)]) {
       assert.deepEqual(await verifyDigest(publicKey, digest, wrong), NEITHER);
     }
     await fc.assert(
@@ -137,7 +137,7 @@ describe('the composite signature', () => {
     );
   });
 
-  test('is of this message, this context and this key', async () => {
+  test('is valid for this message, this context and this key alone', async () => {
     const another = digestOf(Buffer.from('another message'));
     assert.deepEqual(await verifyDigest(publicKey, another, signature), NEITHER);
     assert.deepEqual(await verifyDigest(publicKey, digest, signature, Buffer.from('x')), NEITHER);

@@ -57,7 +57,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     return { path, made: await addSecret(service, vault, path, body, token) };
   };
 
-  /** Everything that uses a fortress secret, and the status it has when it may. */
+  /** Every request that uses a fortress secret, and the status of its response if it is allowed. */
   const USES: [string, (path: string) => [method: string, url: string, body?: object], number][] = [
     ['read', (path) => ['GET', secretUrl(vault, path)], 200],
     ['read a version', (path) => ['GET', `${secretUrl(vault, path)}?version=1`], 200],
@@ -77,7 +77,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     ],
   ];
 
-  test('are used by who has just shown a second factor, and by nobody else', async () => {
+  test('can be used by a person who has just shown a second factor, and by nobody else', async () => {
     const session = await fresh();
     const plain = await addPerson(service, { role: 'admin' });
     const withoutFactor = (await ok(tryLogIn(service, plain))).token as string;
@@ -109,7 +109,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     assert.equal((await ok(send(again, 'GET', secretUrl(vault, path)))).version, 1);
   });
 
-  test('who may not use it at all is told that, not to show a factor', async () => {
+  test('a caller without permission is told so, and not to show a factor', async () => {
     const { path } = await make(await fresh());
     const stranger = await addPerson(service);
     await refused(send(stranger.token, 'GET', secretUrl(vault, path)), 403, 'INSUFFICIENT_PRIVILEGE');
@@ -127,7 +127,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     assert.ok(detail.secret_ids.includes(ordinary.id) && !detail.fortress_secret_ids.includes(ordinary.id));
   });
 
-  test('they leave through no aggregate, search or export, whoever asks', async () => {
+  test('no aggregate, search or export returns them, to any caller', async () => {
     const where = await addVault(service);
     const session = await fresh();
     const body = { path: 'deep/gold', protection: 'fortress', value: 'the very same thing' };
@@ -150,7 +150,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     );
   });
 
-  test('no equal value is told of them, and no digest is kept', async () => {
+  test('no collision with them is shown, and no fingerprint is stored', async () => {
     const session = await fresh();
     const { made } = await make(session, { value: 'equal to another' });
     const other = await addVault(service);
@@ -165,7 +165,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     assert.equal(row.fingerprint, null);
   });
 
-  test('every read is recorded, also where the vault asks for none', async () => {
+  test('every read is recorded, even in a vault that does not list reads', async () => {
     const where = await addUnlistedVault(service, admin.token);
     const session = await fresh();
     const body = { path: 'gold', protection: 'fortress', value: 'x' };
@@ -301,21 +301,21 @@ onSqliteAtLanding('fortress secrets', (database) => {
       await ok(send(session, 'GET', `${url}?version=2`));
     });
 
-    test('a value whose version was destroyed is noise to who has the keys of all others', async () => {
+    test('a value does not open with the key of another version', async () => {
       const session = await fresh();
       const { path, made } = await make(session);
       await ok(send(session, 'PUT', secretUrl(vault, path), { value: 'second' }));
       const [first, second] = await versionsOf(made.id);
       const { keyring } = service.app.kernel;
       const row = await rowOf(made.id);
-      const place = { tenantId: row.tenant_id, table: 'secrets', row: `${made.id} data key` };
+      const wrappedAt = { tenantId: row.tenant_id, table: 'secrets', row: `${made.id} data key` };
       const keyOf = async (wrapped: Uint8Array | null | undefined) =>
-        createSecretKey(await keyring.unseal(vaultKeyPurpose(row.vault_id), place, wrapped ?? new Uint8Array()));
-      const at = { tenantId: row.tenant_id, table: 'secret_versions', row: made.id, version: 1 };
+        createSecretKey(await keyring.unseal(vaultKeyPurpose(row.vault_id), wrappedAt, wrapped ?? new Uint8Array()));
+      const sealedAt = { tenantId: row.tenant_id, table: 'secret_versions', row: made.id, version: 1 };
       const sealed = first?.sealed ?? new Uint8Array();
-      assert.equal(unseal(await keyOf(first?.data_key), at, sealed).toString(), `gold of ${path}`);
+      assert.equal(unseal(await keyOf(first?.data_key), sealedAt, sealed).toString(), `gold of ${path}`);
       const newer = await keyOf(second?.data_key);
-      assert.throws(() => unseal(newer, at, sealed), UnsealError);
+      assert.throws(() => unseal(newer, sealedAt, sealed), UnsealError);
     });
 
     test('an older value put in the place of a newer one does not open', async () => {

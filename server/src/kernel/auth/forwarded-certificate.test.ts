@@ -35,7 +35,7 @@ test('absent or empty means that the proxy saw none', () => {
   }
 });
 
-test('only the header that was named is read: the other one is the client’s own word', () => {
+test('only the configured header is read: the other one may come from the client', () => {
   assert.equal(read('client-cert', { 'x-client-cert': ESCAPED }), 'none');
   assert.equal(read('x-client-cert', { 'client-cert': ITEM, 'client-cert-chain': ITEM }), 'none');
 });
