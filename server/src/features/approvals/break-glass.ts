@@ -52,7 +52,7 @@ export async function breakGlass(
   });
 }
 
-/** Shows it to every admin of the tenant, and tells users who subscribe to such events. What admins are shown is cached by epoch. */
+/** Stores the use, which every admin of the tenant is shown, and emits its event. The list is cached by epoch, so the epoch is raised. */
 export async function recordUse(tx: Tx, use: Omit<BreakGlassUse, 'use_id'>): Promise<void> {
   await insertUse(tx, { ...use, use_id: newId('audit', use.at) });
   await emitBreakGlass(tx, use);
@@ -63,7 +63,7 @@ export async function recordUse(tx: Tx, use: Omit<BreakGlassUse, 'use_id'>): Pro
  * Completes a pending approval in place of everyone who still had to decide. The stored request is executed unchanged, on behalf of its requester.
  */
 export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
-  const row = await waiting(kernel, approvalId);
+  const row = await findPending(kernel, approvalId);
   const { tenant_id: tenantId } = row;
   const stored = await openRequest(kernel, row);
   const endpoint = ports.endpoint(row.operation);
@@ -71,9 +71,9 @@ export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, ap
   const requester = (db: Reader) => requesterNow(kernel, row, stored, db);
   const within = (act: (tx: Tx) => Promise<void>) =>
     breakGlass(kernel, useOf(row, 'approve'), async (tx) => {
-      const locked = await lockWaiting(tx, row);
+      const locked = await lockPending(tx, row);
       await act(tx);
-      await store.insertDecisions(tx, await decisionsLeft(kernel, tx, locked));
+      await store.insertDecisions(tx, await remainingDecisions(kernel, tx, locked));
       await store.settle(tx, locked, { status: 'completed', decided_at: kernel.clock.now() });
     });
   const grant = { approvalId, approvedBy: OPERATOR, proposal: stored };
@@ -90,9 +90,9 @@ export async function cancelByOperator(
   ports: ApprovalPorts,
   approvalId: string,
 ): Promise<void> {
-  const row = await waiting(kernel, approvalId);
+  const row = await findPending(kernel, approvalId);
   await breakGlass(kernel, useOf(row, 'cancel'), async (tx) => {
-    const locked = await lockWaiting(tx, row);
+    const locked = await lockPending(tx, row);
     await store.settle(tx, locked, {
       status: 'cancelled',
       cancel_reason: 'operator',
@@ -108,23 +108,23 @@ function useOf(row: store.ApprovalRow, action: 'approve' | 'cancel'): BreakGlass
   return { tenantId: tenant_id, action, resource: `approval/${approval_id}`, details };
 }
 
-async function waiting(kernel: Pick<Kernel, 'clock' | 'database'>, approvalId: string): Promise<store.ApprovalRow> {
+async function findPending(kernel: Pick<Kernel, 'clock' | 'database'>, approvalId: string): Promise<store.ApprovalRow> {
   const { read } = kernel.database;
   const tenantId = await store.tenantOf(read, approvalId);
   const row = tenantId === undefined ? undefined : await store.findWhole(read, tenantId, approvalId);
   if (row === undefined) throw notFound('approval');
   const ended = await endedRequests(read, row.tenant_id, [row]);
-  if (row.status !== 'pending' || row.expires_at <= kernel.clock.now() || ended.size > 0) throw notWaiting();
+  if (row.status !== 'pending' || row.expires_at <= kernel.clock.now() || ended.size > 0) throw notPending();
   return row;
 }
 
-async function lockWaiting(tx: Tx, row: store.ApprovalRow): Promise<store.ApprovalFacts> {
+async function lockPending(tx: Tx, row: store.ApprovalRow): Promise<store.ApprovalFacts> {
   const locked = await store.lockApproval(tx, row.tenant_id, row.approval_id);
-  if (locked?.status !== 'pending') throw notWaiting();
+  if (locked?.status !== 'pending') throw notPending();
   return locked;
 }
 
-function notWaiting(): CofferError {
+function notPending(): CofferError {
   return new CofferError(
     'VERSION_CONFLICT',
     'This approval is no longer pending: it was decided, cancelled or expired.',
@@ -132,7 +132,7 @@ function notWaiting(): CofferError {
 }
 
 /** One decision for each level that is still undecided. */
-async function decisionsLeft(
+async function remainingDecisions(
   kernel: Pick<Kernel, 'clock'>,
   tx: Tx,
   row: store.ApprovalFacts,

@@ -7,7 +7,7 @@ import { type Finding, fatal } from './format.ts';
 import * as store from './store.ts';
 
 /**
- * This prefix identifies a nonce of ours even after it was used and deleted: it must never pass for one that the caller made. With the random bytes
+ * This prefix identifies a nonce of the service even after it was used and deleted: such a nonce must never pass for one that the caller made. With the random bytes
  * it is short enough for the report data of SGX and SEV-SNP.
  */
 const MARK = Buffer.from('cvnonce1', 'ascii');
@@ -28,7 +28,7 @@ export async function issueNonce(tx: Tx, tenantId: string, now: number) {
   return { nonce, expiresAt: expires_at };
 }
 
-export function isOurs(nonce: Uint8Array | null): nonce is Uint8Array {
+export function isServiceNonce(nonce: Uint8Array | null): nonce is Uint8Array {
   return nonce !== null && MARK.equals(nonce.subarray(0, MARK.length));
 }
 

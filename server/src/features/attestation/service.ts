@@ -12,7 +12,7 @@ import {
 } from './contract.ts';
 import { type AttestationFormat, type Evidence, MalformedDocument } from './format.ts';
 import { nitroFormat } from './nitro.ts';
-import { isOurs, issueNonce, useNonce } from './nonces.ts';
+import { isServiceNonce, issueNonce, useNonce } from './nonces.ts';
 import { sevSnpReportFormat } from './sev-snp-report.ts';
 import { sgxQuoteFormat } from './sgx-quote.ts';
 
@@ -36,19 +36,19 @@ export async function verify(ctx: Context, body: Body<typeof verifyAttestation>)
   ctx.record.describe({ format });
   const evidence = readDocument(FORMATS[format], document);
   const { nonce } = expected;
-  if (!isOurs(nonce)) return answerOf(ctx, format, evidence, await assess(evidence, expected, ctx.now));
+  if (!isServiceNonce(nonce)) return recordedResponse(ctx, format, evidence, await assess(evidence, expected, ctx.now));
   // The signature is checked before the transaction begins, so that nothing else waits for it.
   const { validate } = evidence;
   const validation = await validate(ctx.now);
   const validated = { ...evidence, validate: async () => validation };
   return ctx.change(async (tx) => {
     const findings = await useNonce(tx, ctx.tenantId, nonce, ctx.now);
-    return answerOf(ctx, format, evidence, await assess(validated, expected, ctx.now, findings));
+    return recordedResponse(ctx, format, evidence, await assess(validated, expected, ctx.now, findings));
   });
 }
 
-/** The audit log gets the outcome and our own codes, never anything that the document or the caller sent. */
-function answerOf(ctx: Context, format: FormatName, evidence: Evidence, assessment: Assessment) {
+/** The audit log gets the outcome and our own codes, never anything that the document holds or the caller sent. */
+function recordedResponse(ctx: Context, format: FormatName, evidence: Evidence, assessment: Assessment) {
   const { isSignatureValid: signature_validated, isVerified: verified, findings } = assessment;
   const { isExpired: expired, wasSignatureValid: signature_valid_at_document_time } = assessment;
   ctx.record.describe({

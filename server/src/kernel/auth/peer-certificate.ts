@@ -42,20 +42,20 @@ export function clientCertificate(
   return forwarded === 'malformed' ? UNREADABLE_CERTIFICATE : peerCertificate(forwarded.der, forwarded.chain);
 }
 
-const known = new WeakMap<Socket, PeerCertificate | null>();
+const certificates = new WeakMap<Socket, PeerCertificate | null>();
 
 /** Read once per connection, because renegotiation, which could change it, is disabled. */
 function connectionCertificate(socket: Socket): PeerCertificate | null {
   if (!('encrypted' in socket)) return null;
-  let certificate = known.get(socket);
+  let certificate = certificates.get(socket);
   if (certificate === undefined) {
-    certificate = shownOn(socket as TLSSocket);
-    known.set(socket, certificate);
+    certificate = readCertificate(socket as TLSSocket);
+    certificates.set(socket, certificate);
   }
   return certificate;
 }
 
-function shownOn(socket: TLSSocket): PeerCertificate | null {
+function readCertificate(socket: TLSSocket): PeerCertificate | null {
   const leaf = socket.getPeerX509Certificate();
   if (leaf === undefined) return null;
   const chain: Uint8Array[] = [];

@@ -28,7 +28,7 @@ export interface ForeignToken {
   readonly subject: string;
 }
 
-/** What the feature of regions knows. */
+/** Implemented by the feature `regions`. */
 export interface Regions {
   readonly name: string;
   /** `epoch` is the tenant's; null if the tenant has no row here. */
@@ -108,7 +108,7 @@ export class RegionGate {
     return undefined;
   }
 
-  /** For a caller without rows here. Any endpoint that is not forwarded can only fail; returns the region where it would not. */
+  /** For a caller without rows here: forwards the request if its endpoint allows it. Otherwise returns the region where it can succeed. */
   async forwardForeign(
     call: Call,
     declaration: EndpointDeclaration,
@@ -122,7 +122,10 @@ export class RegionGate {
     return { region: home.region, url: regions.urlOf(home.region) };
   }
 
-  /** Called in the transaction of a change, once the tenant's epoch is held: if the primary region changed, the epoch did. */
+  /**
+   * Called in the transaction of a change, once the tenant's epoch is locked. A change of the primary region raises the epoch, so an equal one needs no
+   * query.
+   */
   async requireHere(tx: Tx, db: Reader, tenantId: string, isSameEpoch: boolean): Promise<void> {
     if (this.#regions === null) return;
     if (!isSameEpoch) requireHome(this.#regions, await this.#regions.homeIn(db, tenantId));
@@ -175,7 +178,7 @@ export class RegionGate {
     return home.kind === 'here' && (!home.isAssigned || this.#regions.hasLease());
   }
 
-  /** Those of the tenants whose background work is done here. */
+  /** Returns the tenants of the list whose background work is done here. */
   async servedHere<T extends { tenant_id: string }>(tenants: readonly T[]): Promise<readonly T[]> {
     if (this.#regions === null) return tenants;
     const served: T[] = [];

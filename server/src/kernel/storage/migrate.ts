@@ -28,11 +28,11 @@ export interface Migration {
 }
 
 export interface LoadedMigration {
-  /** What it does: the text of its comment. */
+  /** What the migration does, for operators: the comment of its `up`. */
   description: string;
   /**
-   * Whether nodes of the release before may go on while it runs and afterwards: it only adds what they do not use. Without it they are refused from
-   * then on.
+   * Whether the migration only adds what nodes of the release before do not use. They may then go on during it and afterwards; otherwise they are
+   * refused as soon as it begins.
    */
   isAdditive: boolean;
   up(schema: SchemaBuilder, columns: Columns, data: MigrationData, version: number): Promise<void>;
@@ -147,7 +147,7 @@ export function refuseOlder(version: number, [oldest]: readonly Migration[]): vo
   );
 }
 
-/** Nodes that run look at the version when an epoch has risen (schema-fence.ts). */
+/** A running node compares the schema version when the epoch of a tenant rises (schema-fence.ts). */
 async function refuseOlderNodes(db: VersionTable, oldest: number): Promise<void> {
   await db.updateTable('schema_version').set({ oldest }).execute();
   await sql`update tenants set epoch = epoch + 1`.execute(db);
@@ -157,7 +157,7 @@ function isUsable(oldest: number | undefined, migrations: readonly Migration[]):
   return oldest !== undefined && oldest <= schemaAfter(migrations);
 }
 
-/** The newest of the migrations to come that ends earlier releases; undefined if all of them only add, or the database is new. */
+/** The newest pending migration that ends earlier releases; undefined if all pending ones only add, or the database is new. */
 export async function endingMigration(
   database: Database,
   migrations: readonly Migration[],
@@ -175,7 +175,7 @@ async function lastVersion(database: Database): Promise<VersionRow> {
   return db.selectFrom('schema_version').selectAll().executeTakeFirstOrThrow();
 }
 
-/** For a worker that is started later than the first one of its command: the schema is not its to change. */
+/** Only the first worker of a command migrates. Each later one calls this, which refuses a schema of another release. */
 export async function requireMigrated(database: Database, migrations: readonly Migration[]): Promise<void> {
   const { version, oldest } = await lastVersion(database);
   const known = schemaAfter(migrations);

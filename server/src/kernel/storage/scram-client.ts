@@ -15,7 +15,7 @@ export class UnsafeLogin extends Error {
 }
 
 /** Both reveal the password, or an equivalent of it, to whichever server asks for it. */
-const GIVEN_AWAY = new Set<string | symbol>(['authenticationCleartextPassword', 'authenticationMD5Password']);
+const REVEALING_REQUESTS = new Set<string | symbol>(['authenticationCleartextPassword', 'authenticationMD5Password']);
 
 /**
  * The driver responds to any authentication request of the server and takes "ready" for a successful login. This client responds to SCRAM-SHA-256
@@ -52,9 +52,9 @@ export class NotReplicated extends Error {
   }
 }
 
-/** Intercepts the driver's events until the login is over, and is not involved afterwards. */
+/** Intercepts the events of the connection until the login is over. */
 function guardLogin(connection: pg.Connection): void {
-  const pass = EventEmitter.prototype.emit;
+  const emitOriginal = EventEmitter.prototype.emit;
   let isChallenged = false;
   let isProven = false;
   let isVerifying = false;
@@ -63,23 +63,23 @@ function guardLogin(connection: pg.Connection): void {
   const fail = (error: unknown): boolean => {
     if (isOver) return false;
     isOver = true;
-    pass.call(connection, 'error', isVerifying ? new UnsafeLogin() : error);
+    emitOriginal.call(connection, 'error', isVerifying ? new UnsafeLogin() : error);
     // The driver leaves the connection open after a failed login.
     return (connection.stream as Duplex).destroy() !== undefined;
   };
 
   connection.emit = (event: string | symbol, ...args: unknown[]) => {
-    if (event === 'end') return pass.call(connection, event, ...args);
+    if (event === 'end') return emitOriginal.call(connection, event, ...args);
     if (event === 'error') return fail(args[0]);
     if (isOver) return false;
     const isUnproven = event === 'readyForQuery' && isChallenged && !isProven;
-    if (GIVEN_AWAY.has(event) || isUnproven) return fail(new UnsafeLogin());
+    if (REVEALING_REQUESTS.has(event) || isUnproven) return fail(new UnsafeLogin());
     if (event === 'authenticationSASL') isChallenged = true;
-    if (event === 'readyForQuery') connection.emit = pass;
+    if (event === 'readyForQuery') connection.emit = emitOriginal;
     isVerifying = event === 'authenticationSASLFinal';
-    const isHeard = pass.call(connection, event, ...args);
+    const wasHandled = emitOriginal.call(connection, event, ...args);
     isProven ||= isVerifying && !isOver;
     isVerifying = false;
-    return isHeard;
+    return wasHandled;
   };
 }

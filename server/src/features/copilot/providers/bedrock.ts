@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { signedHeaders } from '../../../kernel/outbound/aws-signature.ts';
 import {
-  at,
   type Conversation,
   MalformedAnswer,
+  memberAt,
   type Provider,
   type ProviderKeys,
   type ProviderRequest,
-  parsed,
+  parseJson,
 } from './provider.ts';
 
 export interface BedrockOptions {
@@ -49,9 +49,9 @@ export class Bedrock implements Provider {
   }
 
   textOf(body: Buffer): string {
-    const blocks = at(parsed(body.toString('utf8')), 'output', 'message', 'content');
+    const blocks = memberAt(parseJson(body.toString('utf8')), 'output', 'message', 'content');
     const texts = Array.isArray(blocks)
-      ? blocks.map((block) => at(block, 'text')).filter((text) => typeof text === 'string')
+      ? blocks.map((block) => memberAt(block, 'text')).filter((text) => typeof text === 'string')
       : [];
     if (texts.length === 0) throw new MalformedAnswer('the response has no text');
     return texts.join('');
@@ -60,7 +60,8 @@ export class Bedrock implements Provider {
   async *parts(pieces: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
     for await (const { type, payload } of eventsOf(pieces)) {
       if (type === 'messageStop') return;
-      const text = type === 'contentBlockDelta' ? at(parsed(payload.toString('utf8')), 'delta', 'text') : undefined;
+      const text =
+        type === 'contentBlockDelta' ? memberAt(parseJson(payload.toString('utf8')), 'delta', 'text') : undefined;
       if (typeof text === 'string') yield text;
     }
     throw new MalformedAnswer('the response was cut off');

@@ -1,12 +1,12 @@
 import {
-  at,
   type Conversation,
   linesOf,
   MalformedAnswer,
+  memberAt,
   type Provider,
   type ProviderKeys,
   type ProviderRequest,
-  parsed,
+  parseJson,
   requiredText,
 } from './provider.ts';
 
@@ -29,17 +29,17 @@ export class Ollama implements Provider {
   }
 
   textOf(body: Buffer): string {
-    return requiredText(at(parsed(body.toString('utf8')), 'message', 'content'));
+    return requiredText(memberAt(parseJson(body.toString('utf8')), 'message', 'content'));
   }
 
   /** One JSON object on each line, the last of which says `done`. */
   async *parts(pieces: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
     for await (const line of linesOf(pieces)) {
       if (line.trim() === '') continue;
-      const event = parsed(line);
-      const content = at(event, 'message', 'content');
+      const event = parseJson(line);
+      const content = memberAt(event, 'message', 'content');
       if (typeof content === 'string') yield content;
-      if (at(event, 'done') === true) return;
+      if (memberAt(event, 'done') === true) return;
     }
     throw new MalformedAnswer('the response was cut off');
   }

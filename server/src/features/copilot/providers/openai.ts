@@ -1,12 +1,12 @@
 import {
-  at,
   type Conversation,
   linesOf,
   MalformedAnswer,
+  memberAt,
   type Provider,
   type ProviderKeys,
   type ProviderRequest,
-  parsed,
+  parseJson,
   requiredText,
 } from './provider.ts';
 
@@ -40,7 +40,7 @@ export class OpenAi implements Provider {
   }
 
   textOf(body: Buffer): string {
-    return requiredText(at(parsed(body.toString('utf8')), 'choices', 0, 'message', 'content'));
+    return requiredText(memberAt(parseJson(body.toString('utf8')), 'choices', 0, 'message', 'content'));
   }
 
   async *parts(pieces: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
@@ -49,10 +49,10 @@ export class OpenAi implements Provider {
       if (!line.startsWith('data:')) continue;
       const data = line.slice('data:'.length).trim();
       if (data === '[DONE]') return;
-      const choice = at(parsed(data), 'choices', 0);
-      const content = at(choice, 'delta', 'content');
+      const choice = memberAt(parseJson(data), 'choices', 0);
+      const content = memberAt(choice, 'delta', 'content');
       if (typeof content === 'string') yield content;
-      if (typeof at(choice, 'finish_reason') === 'string') isFinished = true;
+      if (typeof memberAt(choice, 'finish_reason') === 'string') isFinished = true;
     }
     if (!isFinished) throw new MalformedAnswer('the response was cut off');
   }

@@ -37,7 +37,7 @@ export class MalformedAnswer extends Error {
 }
 
 /** Parses an answer of the provider, which may be anything. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -45,8 +45,8 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A member of what was parsed, by its path; undefined if there is none. */
-export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+/** The member of a parsed JSON value at a path; undefined if there is none. */
+export function memberAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value;
   for (const step of path) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;

@@ -7,8 +7,8 @@ import type { SecretRow, StoredScores } from '../storage/tables.ts';
 export const RISK_SCORE_MAX = 100;
 
 /**
- * Factors that tell something about the value. A caller who cannot read it could confirm a guess by them: they would write the guess into another
- * secret and look whether the value counts as repeated.
+ * Factors that depend on the value. With them a caller who cannot read it could confirm a guess: the caller writes the guess into another secret and
+ * sees whether the value counts as repeated.
  */
 const ABOUT_VALUE: ReadonlySet<RiskFactor['factor']> = new Set(['weak_value', 'repeated_value']);
 
@@ -29,7 +29,7 @@ export function shownRisk(factors: readonly RiskFactor[], mayReadValue: boolean)
   return { risk_score: scoreOf(shown), risk_factors: shown };
 }
 
-/** The stored risk as the caller sees it: by what the score says of the value, somebody who may not read it could confirm a guess. */
+/** The stored risk as the caller sees it. Callers who may not read the value get a score that says nothing about it. */
 export function shownScore(ctx: Context, vault: string, secret: SecretRow & StoredScores): number | null {
   const mayRead = ctx.access.may('secrets:read', secretResource(vault, secret.path), attributesOf(secret));
   return mayRead ? secret.risk_score : secret.risk_score_without_value;
