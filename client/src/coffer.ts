@@ -8,7 +8,7 @@ import { type CacheOptions, ReadCache } from './read-cache.ts';
 import type { AnyInput, Route, RouteInput, RouteOutput } from './routes.ts';
 import type { Secret } from './secret.ts';
 import { Secrets } from './secrets.ts';
-import { type PassphraseChange, type PassphraseChangeOptions, VaultPassphrases } from './vault-passphrases.ts';
+import type { PassphraseChange, PassphraseChangeOptions, VaultPassphrases } from './vault-passphrases.ts';
 import { Vaults } from './vaults.ts';
 import type { SecretLocation, VersionStore } from './version-store.ts';
 import type { ZeroKnowledgeSecret } from './zero-knowledge.ts';
@@ -31,7 +31,7 @@ export class Coffer {
   readonly environments: Environments;
   readonly audit: Audit;
   readonly #connection: Connection;
-  readonly #passphrases: VaultPassphrases;
+  #passphrases: VaultPassphrases | null = null;
   #zeroKnowledgeVersions: VersionStore | null;
 
   constructor({ cache, zeroKnowledgeVersions, url, auth, ...options }: CofferOptions = {}) {
@@ -47,7 +47,6 @@ export class Coffer {
     this.environments = new Environments(connection);
     this.audit = new Audit(connection);
     this.#connection = connection;
-    this.#passphrases = new VaultPassphrases(connection, this.secrets);
     this.#zeroKnowledgeVersions = zeroKnowledgeVersions ?? null;
   }
 
@@ -102,7 +101,7 @@ export class Coffer {
     const newest = known ?? (await this.#newestVersion({ vault, path }, options));
     const version = newest + 1;
     const envelope = await client.seal(value, { vault, path, version });
-    await this.#passphrases.require(vault, secret, options);
+    await (await this.#vaultPassphrases()).require(vault, secret, options);
     const stored = await this.secrets.set(vault, path, envelope, { ...options, expectedVersion: newest });
     await client.written({ vault, path, version });
     return stored;
@@ -122,7 +121,7 @@ export class Coffer {
     secrets: { from: ZeroKnowledgeSecret; to: ZeroKnowledgeSecret },
     options: PassphraseChangeOptions = {},
   ): Promise<PassphraseChange> {
-    return this.#passphrases.change(vault, secrets, options);
+    return (await this.#vaultPassphrases()).change(vault, secrets, options);
   }
 
   async #newestVersion({ vault, path }: SecretLocation, options: CallOptions): Promise<number> {
@@ -132,6 +131,12 @@ export class Coffer {
       if ((error as { code?: string }).code === 'SECRET_NOT_FOUND') return 0;
       throw error;
     }
+  }
+
+  async #vaultPassphrases(): Promise<VaultPassphrases> {
+    const { VaultPassphrases } = await import('./vault-passphrases.ts');
+    this.#passphrases ??= new VaultPassphrases(this.#connection, this.secrets);
+    return this.#passphrases;
   }
 
   /** Loaded when it is first used: most programs have no zero-knowledge vault. */

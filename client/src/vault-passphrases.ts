@@ -1,8 +1,9 @@
 import type { CallOptions, Connection } from './connection.ts';
+import { opensPassphraseCheck, sealPassphraseCheck, WrongPassphraseError } from './passphrase-check.ts';
 import type { Schemas } from './routes.ts';
 import type { Secrets } from './secrets.ts';
-import type { ZeroKnowledgeSecret } from './zero-knowledge.ts';
-import type { ServedSecret } from './zero-knowledge-client.ts';
+import { openUnderFirst, sealZeroKnowledge, ZeroKnowledgeError, type ZeroKnowledgeSecret } from './zero-knowledge.ts';
+import { openNewest, type ServedSecret } from './zero-knowledge-client.ts';
 import { type Binding, UNBOUND } from './zero-knowledge-location.ts';
 
 type Check = Schemas['GetPassphraseCheckOutput'];
@@ -71,7 +72,6 @@ export class VaultPassphrases {
 
   /** The vault has no check yet, because it is new or its values are older than checks: then one of them decides. */
   async #begin(vault: string, secret: ZeroKnowledgeSecret, options: CallOptions): Promise<void> {
-    const { sealPassphraseCheck, WrongPassphraseError } = await import('./passphrase-check.ts');
     for await (const { path } of this.#secrets.list(vault, options)) {
       const { value, version } = await this.#secrets.get(vault, path, options);
       if (await opensInAnyForm({ value, version }, secret, { vault, path })) break;
@@ -91,7 +91,6 @@ export class VaultPassphrases {
   async #compare(vault: string, secret: ZeroKnowledgeSecret, { check, former }: Check): Promise<void> {
     const last = this.#verified.get(vault);
     if (check === null || (last?.check === check && isSame(last.secret, secret))) return;
-    const { opensPassphraseCheck, WrongPassphraseError } = await import('./passphrase-check.ts');
     if (await opensPassphraseCheck(check, vault, secret)) {
       this.#verified.set(vault, { check, secret });
       return;
@@ -104,7 +103,6 @@ export class VaultPassphrases {
     { from, to }: { from: ZeroKnowledgeSecret; to: ZeroKnowledgeSecret },
     options: CallOptions,
   ): Promise<Check> {
-    const { opensPassphraseCheck, sealPassphraseCheck, WrongPassphraseError } = await import('./passphrase-check.ts');
     const stored = await this.#read(vault, options);
     if (stored.check !== null && stored.former !== null) {
       const areBoth =
@@ -124,8 +122,6 @@ export class VaultPassphrases {
     { from, to }: { from: ZeroKnowledgeSecret; to: ZeroKnowledgeSecret },
     options: CallOptions,
   ): Promise<keyof PassphraseChange> {
-    const { openNewest } = await import('./zero-knowledge-client.ts');
-    const { sealZeroKnowledge, ZeroKnowledgeError } = await import('./zero-knowledge.ts');
     for (;;) {
       const { value, version } = await this.#secrets.get(vault, path, options);
       if (await opens({ value, version }, to, { vault, path })) return 'unchanged';
@@ -156,8 +152,6 @@ async function opens(
   secret: ZeroKnowledgeSecret,
   location: { vault: string; path: string },
 ): Promise<boolean> {
-  const { openNewest } = await import('./zero-knowledge-client.ts');
-  const { ZeroKnowledgeError } = await import('./zero-knowledge.ts');
   try {
     await openNewest(served, secret, location);
     return true;
@@ -174,7 +168,6 @@ async function opensInAnyForm(
   location: { vault: string; path: string },
 ): Promise<boolean> {
   if (await opens(served, secret, location)) return true;
-  const { openUnderFirst, ZeroKnowledgeError } = await import('./zero-knowledge.ts');
   try {
     await openUnderFirst<Binding>(served.value, secret, [location, UNBOUND]);
     return true;

@@ -261,7 +261,11 @@ onSqliteAtLanding('secrets in the console', (database) => {
         await signIn(await world().person());
         await page.getByLabel('Path', { exact: true }).fill('sealed/one');
         await page.getByLabel('Value', { exact: true }).fill('only-in-the-browser');
-        await page.getByLabel('Passphrase of this vault').fill('a long passphrase that stays here');
+        await page.getByLabel('Choose the passphrase of this vault').fill('a long passphrase that stays here');
+        await page.getByLabel('Type it again').fill('a long passphrase that stays hree');
+        await page.getByText('This is not the same as above.').waitFor();
+        assert.ok(await page.getByRole('button', { name: 'Save' }).isDisabled());
+        await page.getByLabel('Type it again').fill('a long passphrase that stays here');
         await page.getByRole('button', { name: 'Save' }).click();
         await page.getByRole('link', { name: 'one' }).waitFor();
         assert.equal(await page.locator('.tree-value').count(), 0, 'the list cannot show sealed values');
@@ -283,6 +287,17 @@ onSqliteAtLanding('secrets in the console', (database) => {
         await page.getByRole('button', { name: 'Hold to reveal' }).focus();
         await page.keyboard.press('Enter');
         await page.getByText('only-in-the-browser').waitFor();
+
+        // A mistyped passphrase seals nothing.
+        await page.getByRole('button', { name: 'Write a new version' }).click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByLabel('New value').fill('would be lost');
+        await dialog.getByLabel('Passphrase of this vault').fill('a long passphrase that stays hree');
+        await dialog.getByRole('button', { name: 'Save' }).click();
+        await dialog.getByText('This is not the passphrase of this vault. Nothing was stored.').waitFor();
+        await dialog.getByLabel('Passphrase of this vault').fill('a long passphrase that stays here');
+        await dialog.getByRole('button', { name: 'Save' }).click();
+        await page.getByText('version 2').first().waitFor();
         assert.ok(sent.some((each) => each.includes('zk:v1')));
         assert.ok(!sent.some((each) => /only-in-the-browser|stays here/.test(each)));
       }),

@@ -1,6 +1,7 @@
 import { CofferError } from '@coffer/client';
 import { type Inputs, useCallback, useEffect, useState } from 'preact/hooks';
 import { cancelled } from './step-up-prompt.ts';
+import { sealingTexts } from './texts.ts';
 
 export interface Loaded<T> {
   /** What was loaded last; null before that. It stays while it is loaded again. */
@@ -75,6 +76,8 @@ export function useAction(): Action {
 
 export function asCofferError(error: unknown): CofferError {
   if (error instanceof CofferError) return error;
+  const sealing = error instanceof Error ? sealingTexts[error.name] : undefined;
+  if (sealing !== undefined) return new CofferError(sealing, { code: 'INVALID_ARGUMENT', cause: error });
   // A mistake of the console itself: shown to developers in the browser, and to people as what it is.
   console.error(error);
   return new CofferError('The console made a mistake. Load the page again.', { code: 'UNEXPECTED_ANSWER' });

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { call, coffer } from '../app/api.ts';
 import { useAction } from '../app/loading.ts';
 import { href, navigate } from '../app/router.ts';
@@ -13,6 +14,7 @@ import { toast } from '../ui/toasts.tsx';
 import { createSecretTexts } from './create-texts.ts';
 import type { SecretSummary } from './data.ts';
 import { SECRET_TYPES } from './names.ts';
+import { PassphraseFields } from './passphrase-fields.tsx';
 import { secretTexts as texts } from './texts.ts';
 
 export interface ChangeProps {
@@ -37,10 +39,11 @@ export function EditSecret({
 }) {
   const starting = useAction();
   const { path, version } = secret;
-  const form = useForm({ value: '', type: secret.type, reason: '', own: passphrase ?? '' });
-  const { value, type, reason, own } = form.values;
+  const form = useForm({ value: '', type: secret.type, reason: '' });
+  const { value, type, reason } = form.values;
+  const [own, setOwn] = useState<string | null>(null);
   const submit = async () => {
-    if (passphrase !== null) await coffer().seal(vault, path, value, { passphrase: own }, { newest: version });
+    if (passphrase !== null) await coffer().seal(vault, path, value, { passphrase: own ?? '' }, { newest: version });
     else {
       await call('PUT /v1/vaults/{vault}/secrets/{path}', {
         path: { vault, path },
@@ -56,7 +59,13 @@ export function EditSecret({
     onDone();
   };
   return (
-    <FormDialog title={texts.edit} submitText={shared.save} onClose={onClose} submit={submit}>
+    <FormDialog
+      title={texts.edit}
+      submitText={shared.save}
+      isIncomplete={passphrase !== null && own === null}
+      onClose={onClose}
+      submit={submit}
+    >
       <TextArea label={texts.newValue} {...form.text('value')} isSecret />
       {load === null ? null : (
         <div class="row">
@@ -85,13 +94,7 @@ export function EditSecret({
       {passphrase === null ? (
         <TextField label={texts.reason} hint={texts.reasonHint} {...form.text('reason')} />
       ) : (
-        <TextField
-          label={texts.passphrase}
-          hint={texts.passphraseHint}
-          type="password"
-          {...form.text('own', null)}
-          isRequired
-        />
+        <PassphraseFields vault={vault} known={passphrase} onChange={setOwn} />
       )}
     </FormDialog>
   );

@@ -23,6 +23,4 @@ export const createSecretTexts = {
   rotation: 'Days between automatic rotations',
   rotationHint: '1 to 3650; empty: never. The service makes up new passwords, API keys, tokens and SSH keys.',
   written: (path: string) => `${path} is written.`,
-  passphrase: 'Passphrase of this vault',
-  passphraseHint: 'It stays in this browser. Without it nobody can open the values.',
 } as const;

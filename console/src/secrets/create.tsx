@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { call, coffer } from '../app/api.ts';
 import { useAction } from '../app/loading.ts';
 import { takesTrustedFactor } from '../app/step-up-prompt.ts';
@@ -11,6 +12,7 @@ import { toast } from '../ui/toasts.tsx';
 import { createSecretTexts as texts } from './create-texts.ts';
 import { fortressSecretTexts } from './fortress-texts.ts';
 import { SECRET_TYPES } from './names.ts';
+import { PassphraseFields } from './passphrase-fields.tsx';
 
 /** Types whose values the service can make. */
 const GENERATED: readonly string[] = ['password', 'api_key', 'token', 'ssh_key'];
@@ -32,9 +34,9 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
     tags: '',
     isFortress: false,
     days: '',
-    passphrase: '',
   });
-  const { path, type, value, isGenerated, description, tags, isFortress, days, passphrase } = form.values;
+  const { path, type, value, isGenerated, description, tags, isFortress, days } = form.values;
+  const [passphrase, setPassphrase] = useState<string | null>(null);
   const factors = useOwnFactors(isFortress);
   // Without any factor it would be refused. Whether one is old enough is for the service to say, by its own clock.
   const isHopeless = isFortress && factors.data?.length === 0;
@@ -42,7 +44,7 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
   const isRefused = takesTrustedFactor(action.error);
   const mayGenerate = !isSealed && GENERATED.includes(type);
   const submit = async () => {
-    if (isSealed) await coffer().seal(vault.name, path, value, { passphrase }, { newest: 0 });
+    if (isSealed) await coffer().seal(vault.name, path, value, { passphrase: passphrase ?? '' }, { newest: 0 });
     else {
       const metadata = {
         ...(description !== '' && { description }),
@@ -67,7 +69,7 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
       title={texts.createTitle}
       action={action}
       submitText={shared.save}
-      isIncomplete={isHopeless}
+      isIncomplete={isHopeless || (isSealed && passphrase === null)}
       onClose={onClose}
       submit={submit}
     >
@@ -82,13 +84,7 @@ export default function CreateSecret({ vault, onClose, onDone }: Props) {
       {mayGenerate ? <Checkbox label={texts.generate} {...form.check('isGenerated', 'generator')} /> : null}
       {mayGenerate && isGenerated ? null : <TextArea label={texts.value} {...form.text('value')} rows={3} isSecret />}
       {isSealed ? (
-        <TextField
-          label={texts.passphrase}
-          hint={texts.passphraseHint}
-          type="password"
-          {...form.text('passphrase', null)}
-          isRequired
-        />
+        <PassphraseFields vault={vault.name} onChange={setPassphrase} />
       ) : (
         <>
           <TextField label={shared.description} {...form.text('description', 'metadata/description')} />

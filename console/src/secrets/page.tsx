@@ -19,6 +19,7 @@ import { createSecretTexts } from './create-texts.ts';
 import { findSecret, type SecretSummary } from './data.ts';
 import { fortressSecretTexts } from './fortress-texts.ts';
 import { SecretReaders, SecretReads, SecretRisk, VaultReaders } from './insight.tsx';
+import { passphraseTexts } from './passphrase-texts.ts';
 import { mayBeScheduled, RotateSecret, ScheduleRotation } from './rotation.tsx';
 import { secretTexts as texts } from './texts.ts';
 import { SecretVersions } from './versions.tsx';
@@ -177,8 +178,8 @@ function Passphrase({ onChosen }: { onChosen: (passphrase: string) => void }) {
       }}
     >
       <TextField
-        label={texts.passphrase}
-        hint={texts.passphraseHint}
+        label={passphraseTexts.passphrase}
+        hint={passphraseTexts.hint}
         type="password"
         value={text}
         onInput={setText}

@@ -116,8 +116,6 @@ export const secretTexts = {
   hiddenReaders: (count: number) => `${count} more whom you may not see.`,
   members: 'Members of this vault',
   membersText: 'They can read it unless a policy denies it. Policies may allow others.',
-  passphrase: 'Passphrase of this vault',
-  passphraseHint: 'It stays in this browser.',
   sealedNote: 'This vault is zero-knowledge: its values are encrypted and decrypted in your browser only.',
   open: 'Use this passphrase',
 } as const;
