@@ -114,6 +114,8 @@ const PLAIN = new Set(
     ['client_secret', 'certificate', 'overlap_seconds', 'certificate_ttl_days', 'updateConnection.name'],
     // What is encrypted, with a key that the path names; an envelope of another's has its own test.
     ['plaintext', 'aad', 'envelope', 'items', 'delete_protection'],
+    // What is sealed for a vault that the path names.
+    ['putPassphraseCheck.check', 'putPassphraseCheck.former'],
     // What is wrapped, signed or verified, and with what anybody may have made.
     ['algorithm', 'wrapKey.key', 'public_key', 'wrapped', 'message', 'digest', 'signature'],
     ['exportAudit.from_seq', 'replayExporter.skip'],

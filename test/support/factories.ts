@@ -23,7 +23,7 @@ export async function toAnotherVault(world: World) {
 export const EMPTY_ENVELOPE = `zk:v1:aes-256-gcm:argon2id:${'A'.repeat(22)}:${'A'.repeat(16)}:AAAA:${'A'.repeat(22)}`;
 
 export async function zeroKnowledgeVault({ service }: World) {
-  const body = { name: uniqueName('sealed'), environment: 'development', is_zero_knowledge: true };
+  const body = { name: uniqueName('sealed'), environment: 'staging', is_zero_knowledge: true };
   await ok(service.call('POST', '/v1/vaults', { body }), 201);
   return { params: { vault: body.name } };
 }
