@@ -461,7 +461,7 @@ export interface components {
          * @enum {string}
          */
         AnomalyStatus: "open" | "acknowledged" | "dismissed" | "resolved";
-        /** @description From where on an anomaly of a type is raised, if not from its default. `stale_rotation`: days since the last rotation (90); `unusual_access_pattern`: how many times the usual reads of an hour; with v2, how many deviations (3); `ip_region_anomaly`: countries not seen before (1); `backend_drift`: such roles (1); `privilege_creep`: days since the last review (90); `zombie_app_connection`: days since the last use (60); `risk_score_spike`: points (30). */
+        /** @description From where on an anomaly of a type is raised, if not from its default. `stale_rotation`: days since the last rotation (90); `unusual_access_pattern`: how many deviations from the usual reads of this hour of the week; with v1, how many times the usual reads of an hour (3); `ip_region_anomaly`: countries not seen before (1); `backend_drift`: such roles (1); `privilege_creep`: days since the last review (90); `zombie_app_connection`: days since the last use (60); `risk_score_spike`: points (30). */
         AnomalyThresholds: {
             [key: string]: number;
         };

@@ -8,7 +8,7 @@ export const TYPES = {
   stale_rotation: ['A secret was not rotated for longer than allowed.', 'days since the last rotation', 90],
   unusual_access_pattern: [
     'A secret is read far more often than in the last 30 days, or somebody reads many secrets that are new to them.',
-    'how many times the usual reads of an hour; with v2, how many deviations',
+    'how many deviations from the usual reads of this hour of the week; with v1, how many times the usual reads of an hour',
     3,
   ],
   ip_region_anomaly: [

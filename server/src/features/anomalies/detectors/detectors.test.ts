@@ -223,9 +223,9 @@ onBothDatabases('detectors of what is counted', (database, { rule }) => {
     rule('the tenant’s own threshold applies', async () => {
       const tenant = await addTenant(service);
       await readOften(tenant, 31);
-      await setThresholds(tenant, { unusual_access_pattern: 41 });
+      await setThresholds(tenant, { unusual_access_pattern: 33 });
       assert.deepEqual(await found(tenant, 'unusual_access_pattern'), []);
-      await setThresholds(tenant, { unusual_access_pattern: 39 });
+      await setThresholds(tenant, { unusual_access_pattern: 30 });
       assert.equal((await found(tenant, 'unusual_access_pattern')).length, 1);
     });
   });
