@@ -1,21 +1,16 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { Deleted, nullable, object, objectWithExamples, timestampText } from '../../kernel/wire/wire.ts';
 import { BegunAtProvider, browserAnswer, providerParam } from '../sign-on/index.ts';
 
 /** The identities at providers with which a person signs in to their account. */
 const common = {
+  ...ORDINARY,
   noun: 'sign-on',
   nounDescription: 'Sign-in of people with the OpenID provider of their organization, and of their command lines.',
   credentials: ['session'],
-  tenant: 'own',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   permission: NONE,
   resource: NONE,
   params: NONE,

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   freeText,
@@ -27,18 +27,12 @@ const NAMES = [
 ] as const;
 
 const common = {
+  ...ORDINARY,
   noun: 'anomalies',
   nounDescription: 'What scans found unusual: reads, regions, rotations, members and connections.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   permission: 'anomalies:read',
   rate: 'read',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   effect: 'read',
   query: NONE,
   body: NONE,

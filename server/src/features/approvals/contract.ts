@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ApprovalKindName, CANCEL_REASONS } from '../../kernel/endpoint/approval.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   id,
@@ -133,16 +133,10 @@ export type ApprovalDetail = Static<typeof ApprovalDetail>;
 const approvalId = described('The id of an approval, `approval_…`.', idParam);
 
 const common = {
+  ...ORDINARY,
   noun: 'approvals',
   nounDescription: 'Requests that require approval by a second person, and the decisions about them.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   resource: 'self/approvals',
   status: 200,
 } as const;

@@ -1,20 +1,14 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import { idParam, nextCursor, nullable, object, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
 import { AttackPath, LINK_ACTIONS } from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'attack-paths',
   nounDescription: 'The weakest ways from somebody’s credential to a secret.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
   body: NONE,

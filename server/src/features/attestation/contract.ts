@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_CALLER, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/wire/wire.ts';
 
@@ -59,19 +59,14 @@ const Expected = named(
 );
 
 const common = {
+  ...ORDINARY,
   noun: 'attestation',
   nounDescription: 'Verification of attestation documents from trusted execution environments.',
   credentials: ANY_CALLER,
-  tenant: 'own',
   resource: 'attestation',
   rate: 'write',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
   effect: 'change',
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
   body: NONE,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
@@ -95,15 +95,10 @@ export const AuditFilter = named(
 );
 
 const common = {
+  ...ORDINARY,
   noun: 'audit',
   nounDescription: 'A tamper-evident log of who did what, and of what was refused.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
   bodyBytesMax: 0,
   effect: 'read',
   params: NONE,

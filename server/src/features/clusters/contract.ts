@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -37,17 +37,12 @@ const STATUS_BODY_BYTES_MAX = 2 * 1024 * 1024;
 const POLICY_BODY_BYTES_MAX = 512 * 1024;
 
 const common = {
+  ...ORDINARY,
   noun: 'clusters',
   nounDescription: 'Deliver secrets to Kubernetes clusters, and let agents on hosts report.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   resource: 'cluster/{cluster_id}',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
   params: NONE,

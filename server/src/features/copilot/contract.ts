@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { PolicyDocument } from '../../kernel/authz/policy.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import { idOrName, object, objectWithExamples } from '../../kernel/wire/wire.ts';
 import { riskFactors, riskScore } from '../secrets/index.ts';
@@ -17,21 +17,15 @@ import {
 } from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'copilot',
   nounDescription:
     'An assistant that explains what the service knows. Secrets, personal data and internal addresses are masked before anything is sent to the model, and it can do nothing by itself.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
   method: 'POST',
   rate: 'aggregate',
   bulk: true,
   effect: 'read',
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
   status: 200,

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -92,16 +92,10 @@ const DecryptResult = named(
 const items = <S extends TSchema>(item: S) => Type.Array(item, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
 
 const common = {
+  ...ORDINARY,
   noun: 'eaas',
   nounDescription: 'Encryption as a service: keys that encrypt and decrypt for programs and never leave the service.',
   credentials: ANY_CALLER,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
   body: NONE,

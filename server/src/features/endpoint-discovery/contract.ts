@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   idParam,
@@ -21,17 +21,11 @@ import {
 } from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'endpoint-discovery',
   nounDescription: 'See which accounts and SSH keys exist on hosts, and which of them should not.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   resource: 'endpoint-account/*',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
   params: NONE,

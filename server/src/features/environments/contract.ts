@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_CALLER, ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -116,16 +116,10 @@ const environmentId = described(
 );
 
 const common = {
+  ...ORDINARY,
   noun: 'composed environments',
   nounDescription: 'Names bound to secrets of any vault, which can be inherited and which programs read as one map.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
 } as const;

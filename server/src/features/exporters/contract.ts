@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -16,18 +16,12 @@ import { AuditFilterSchema } from '../audit/index.ts';
 import { caPem, credentials, Exporter, enabled, endpointText, format, type } from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'exporters',
   nounDescription:
     'Send the audit log to a SIEM: Splunk, Elastic, Datadog, syslog, OpenTelemetry or any HTTP receiver.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   resource: 'exporter/{exporter_id}',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
   params: NONE,

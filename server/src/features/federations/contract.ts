@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -101,17 +101,11 @@ const connectionId = described('An AppConnection, by its number or its client id
 const federationId = described('The number of a federation.', idParam);
 
 const common = {
+  ...ORDINARY,
   noun: 'federations',
   nounDescription: 'Lets pipelines of CI systems act as an AppConnection, without a stored secret.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   resource: 'app-connection/{connection}',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
 } as const;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -38,16 +38,10 @@ export type GroupMember = Static<typeof GroupMember>;
 const description = freeText(512, 'The purpose of the group.');
 
 const common = {
+  ...ORDINARY,
   noun: 'groups',
   nounDescription: 'Groups of users who share permissions.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
 } as const;
 
 export const createGroup = endpoint({

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import { Deleted, idParam, nextCursor, nullable, object, timestampText } from '../../kernel/wire/wire.ts';
 import { ContinuedSession, Passkey, PasskeyCreationOptions, PasskeyRegistration, passkeyName } from './schemas.ts';
@@ -14,16 +14,11 @@ export const otpText = Type.String({
 const userId = described('The id of a user, `user_…`.', idParam);
 
 const common = {
+  ...ORDINARY,
   noun: 'mfa',
   nounDescription: 'Second factors of users.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
 } as const;

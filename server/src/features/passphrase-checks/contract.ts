@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_CALLER, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { nullable, object, timestampText } from '../../kernel/wire/wire.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -24,18 +24,12 @@ const PassphraseCheck = object({
 });
 
 const common = {
+  ...ORDINARY,
   noun: 'vaults',
   path: '/v1/vaults/{vault}/passphrase-check',
   credentials: ANY_CALLER,
-  tenant: 'own',
   resource: 'loaded',
   loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
-  raw: NONE,
   params: object({ vault: vaultName }),
   query: NONE,
   status: 200,

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { PolicyDocument, PolicyEffect } from '../../kernel/authz/policy.ts';
 import { RoleName } from '../../kernel/authz/roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -41,17 +41,11 @@ function idParamOrName() {
 }
 
 const common = {
+  ...ORDINARY,
   noun: 'policies',
   nounDescription:
     'Rules that allow and deny actions on resources under conditions, and the principals they are attached to.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
 } as const;
 

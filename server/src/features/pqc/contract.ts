@@ -1,5 +1,12 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import {
+  ANY_CALLER,
+  ANY_TOKEN,
+  BODY_BYTES_DEFAULT,
+  endpoint,
+  NONE,
+  ORDINARY,
+} from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   freeText,
@@ -65,17 +72,11 @@ export const PqcKey = named(
 export type PqcKey = Static<typeof PqcKey>;
 
 const common = {
+  ...ORDINARY,
   noun: 'pqc',
   nounDescription:
     'Hybrid post-quantum cryptography: keys are wrapped and messages signed with two algorithms at once.',
   credentials: ANY_CALLER,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   rate: 'read',
   effect: 'read',
   params: NONE,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { id, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
 import { leaseMs, PUSHED_MAX, RegionOperation, regionNameText, SyncPageBody, VECTOR_LENGTH_MAX } from './schemas.ts';
@@ -56,16 +56,12 @@ export type TenantRegion = Static<typeof TenantRegion>;
 const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 
 const admin = {
+  ...ORDINARY,
   noun: 'regions',
   nounDescription: 'The primary region of each tenant, and what regions tell each other.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   status: 200,
 } as const;
 

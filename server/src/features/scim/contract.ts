@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import { Deleted, idParam, lineOfText, object, objectWithExamples, resourceName } from '../../kernel/wire/wire.ts';
 import {
@@ -29,18 +29,12 @@ const GROUP_BODY_BYTES_MAX = 2 * 1024 * 1024;
 const GROUP_BODY_MEMBERS_MAX = 60_000;
 
 const common = {
+  ...ORDINARY,
   noun: 'scim',
   nounDescription:
     'SCIM 2.0 (RFC 7643 and 7644): the identity provider of an organization creates, changes and deactivates its people and groups. Errors and content types are those of SCIM.',
   credentials: ['scim'],
-  tenant: 'own',
   resource: 'scim',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
   body: NONE,
@@ -337,16 +331,11 @@ export const readSchema = endpoint({
 const providerName = described('The name of a sign-on provider.', resourceName);
 
 const tokenCommon = {
+  ...ORDINARY,
   noun: 'scim',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   resource: 'sso-provider/{name}',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: object({ name: providerName }),
   query: NONE,
   body: NONE,

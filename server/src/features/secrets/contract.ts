@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_CALLER, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -39,18 +39,12 @@ import {
 export * from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'secrets',
   nounDescription: 'Values with their versions: stored, read, rotated, moved, searched.',
   credentials: ANY_CALLER,
-  tenant: 'own',
   resource: 'loaded',
   loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
 } as const;

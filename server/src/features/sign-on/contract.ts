@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { TOKEN_LENGTH_MAX } from '../../kernel/external-identity/external-jwt.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import {
@@ -30,16 +30,11 @@ import {
 } from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'sign-on',
   nounDescription: 'Sign-in of people with the OpenID provider of their organization, and of their command lines.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   params: NONE,
   query: NONE,
   body: NONE,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
@@ -39,16 +39,11 @@ export type Tenant = Static<typeof Tenant>;
 const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 
 const common = {
+  ...ORDINARY,
   noun: 'tenants',
   nounDescription: 'Tenants of the installation and their settings.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
 } as const;
 
 export const createTenant = endpoint({

@@ -1,22 +1,18 @@
 import Type from 'typebox';
-import { ANY_CALLER, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_CALLER, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { id, nullable, object, timestampText } from '../../kernel/wire/wire.ts';
 import { VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'tokenization',
   nounDescription: 'Tokens that replace a sensitive value, so that others can pass them on without seeing the value.',
   method: 'POST',
   credentials: ANY_CALLER,
-  tenant: 'own',
   resource: 'loaded',
   loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
   plaintext: true,
-  raw: NONE,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   params: object({ vault: vaultName }),
   query: NONE,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { IpAllowlist, Scope } from '../../kernel/authz/ceiling.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { RateLimits } from '../../kernel/limits/limit-schemas.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
@@ -62,16 +62,11 @@ export type Token = Static<typeof Token>;
 const tokenId = described('The id of a token, `token_…`.', idParam);
 
 const common = {
+  ...ORDINARY,
   noun: 'tokens',
   nounDescription: 'Personal access tokens and sessions, and the keys that verify them.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
   region: 'local',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
 } as const;
 
 export const createToken = endpoint({

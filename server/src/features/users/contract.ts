@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { RoleName } from '../../kernel/authz/roles.ts';
 import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -93,16 +93,10 @@ const displayName = lineOfText({ maxLength: 128 }, 'Display name.');
 const userId = described('The id of a user, `user_…`.', idParam);
 
 const common = {
+  ...ORDINARY,
   noun: 'users',
   nounDescription: 'The users of a tenant.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
 } as const;
 
 export const createUser = endpoint({

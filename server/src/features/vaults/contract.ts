@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema, environmentText } from '../../kernel/authz/environment.ts';
 import { VaultRoleName } from '../../kernel/authz/vault-roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -32,16 +32,10 @@ import {
 export * from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'vaults',
   nounDescription: 'Containers of secrets: their environment, settings and members, deletion and restoration.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
 } as const;

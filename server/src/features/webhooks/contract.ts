@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described } from '../../kernel/wire/named-schemas.ts';
 import { Deleted, idParam, nextCursor, nullable, object, pageQuery } from '../../kernel/wire/wire.ts';
 import {
@@ -15,17 +15,11 @@ import {
 } from './schemas.ts';
 
 const common = {
+  ...ORDINARY,
   noun: 'webhooks',
   nounDescription: 'Tell other systems when something happens, by signed HTTP requests.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
   resource: 'webhook/{webhook_id}',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
-  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   body: NONE,
   params: NONE,

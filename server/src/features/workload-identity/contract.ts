@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
+import { ANY_TOKEN, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
@@ -172,16 +172,11 @@ export const Method = named(
 export type Method = Static<typeof Method>;
 
 const common = {
+  ...ORDINARY,
   noun: 'workload-identity',
   nounDescription:
     'Login methods for workloads: they log in with the identity of their cluster or cloud, and act as an AppConnection.',
   credentials: ANY_TOKEN,
-  tenant: 'own',
-  tier: NONE,
-  region: 'forward',
-  approval: NONE,
-  plaintext: false,
-  raw: NONE,
   bodyBytesMax: BODY_BYTES_MAX,
   params: NONE,
   query: NONE,

@@ -147,6 +147,16 @@ export const EVENT_STREAM = 'text/event-stream';
 
 /** The default limit for bodies. */
 export const BODY_BYTES_DEFAULT = 64 * 1024;
+/** What most endpoints declare alike. Spread it first: what follows it differs. */
+export const ORDINARY = {
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+} as const;
 /** Room for `{}` with surrounding whitespace. */
 const EMPTY_BODY_BYTES = 64;
 /** Limit for unauthenticated callers: reading a body takes memory, and anyone can make the service spend it. */
