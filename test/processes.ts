@@ -27,6 +27,7 @@ const ALONE: readonly string[] = [
   'test/packages/pack.test.ts',
   'test/attacks/long-turn.test.ts',
   'test/attacks/slow-json.test.ts',
+  'test/attacks/slow-text.test.ts',
   'test/attacks/body-hoarder.test.ts',
   'test/hostile-input.test.ts',
   'test/regions.test.ts',

@@ -82,10 +82,10 @@ function versionIn(range: string): [number, number, number] {
   return [major, minor, patch];
 }
 
-/** The forms that packages use: at least, compatible with, any. Another form fails the test, and has to be added here. */
+/** The forms that packages use: at least, compatible with, a major version, any. Another form fails the test, and has to be added here. */
 function takes(range: string, version: readonly number[]): boolean {
   if (range === '*') return true;
-  assert.match(range, /^(>=|\^) ?\d[\d.x]*$/, `a form that this test does not know: ${range}`);
+  assert.match(range, /^(?:(?:>=|\^) ?\d[\d.x]*|\d+)$/, `a form that this test does not know: ${range}`);
   const least = versionIn(range);
   const difference = version.map((part, i) => part - (least[i] ?? 0)).find((part) => part !== 0) ?? 0;
   return difference >= 0 && (range.startsWith('>=') || version[0] === least[0]);

@@ -32,6 +32,8 @@ const BOUNDARY: Record<string, 'refused' | 'refused in part' | 'envelope' | 'met
   'PATCH /v1/vaults/{vault}/members/{member_id}': 'metadata',
   'DELETE /v1/vaults/{vault}/members/{member_id}': 'metadata',
   'POST /v1/vaults/{vault}/members/review': 'metadata',
+  'GET /v1/vaults/{vault}/passphrase-check': 'envelope',
+  'PUT /v1/vaults/{vault}/passphrase-check': 'envelope',
   'GET /v1/vaults/{vault}/secrets': 'metadata',
   'POST /v1/vaults/{vault}/secrets': 'refused in part',
   'GET /v1/vaults/{vault}/secrets/{path*}': 'envelope',
