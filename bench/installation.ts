@@ -7,14 +7,16 @@ import { newPostgresDatabase, type PostgresServer, query, startPostgres } from '
 import { MORE_TENANTS, PER_VAULT, VAULTS } from './data-set.ts';
 import { startOpenBao } from './openbao.ts';
 import type { Peer, PeerName } from './peers.ts';
-import { type Started, startProcess, stopProcess } from './subject.ts';
+import { type Started, serverOf, startProcess, stopProcess } from './subject.ts';
 import { createTenants, type Tenant, type Vault, vaultsOf } from './tenants.ts';
 
 export const DATABASES = ['sqlite', 'postgres'] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
 export const DATABASE_NAMES: Record<DatabaseKind, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 export const SERVER = 'server/main.js';
-const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0', CV_DRAIN_SECONDS: '0' };
+const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0' };
+/** Ends at once. Older releases refuse settings that they do not know. */
+const ENDS_AT_ONCE = { CV_DRAIN_SECONDS: '0' };
 const STARTS_OF_PEERS: Record<PeerName, (installations: Installations) => Promise<Peer>> = { openbao: startOpenBao };
 /** Callers say which address they have, so that what is limited by address does not get in the way. */
 const TRUSTING = { CV_TRUSTED_PROXIES: '127.0.0.1' };
@@ -76,11 +78,12 @@ export class Installations {
   async start(database: DatabaseKind, options: InstallationOptions = {}): Promise<Installation> {
     const { vaults = VAULTS, perVault = PER_VAULT, isTrusting = false, isProfiled = false } = options;
     const { checkout = '', settings = {} } = options;
-    const server = join(checkout, SERVER);
+    const server = serverOf(checkout);
     const dataDir = this.newFolder();
     const databaseUrl = database === 'postgres' ? await newPostgresDatabase(await this.#server()) : null;
     const env = {
       ...ANY_PORTS,
+      ...(checkout === '' && ENDS_AT_ONCE),
       CV_DATA_DIR: dataDir,
       ...(databaseUrl !== null && { CV_DATABASE_URL: databaseUrl }),
       ...(isTrusting && TRUSTING),

@@ -3,6 +3,7 @@ import { backups } from './backups.ts';
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
 import { commandLine } from './command-line.ts';
+import { connections } from './connections.ts';
 import { encryption } from './encryption.ts';
 import { exporters } from './exporters.ts';
 import { fairness } from './fairness.ts';
@@ -42,7 +43,13 @@ export const PARTS: Part[] = [
     run: (...given) => besideBare('Writes and encryption', ['write', 'encrypt'], ...given),
   },
   { name: 'nodes', about: 'one and two processes on one PostgreSQL', minutes: 2, run: nodes },
-  { name: 'workers', about: 'one, two and four workers of one command on one PostgreSQL', minutes: 3, run: workers },
+  {
+    name: 'connections',
+    about: 'new connections with and without TLS, and HTTP/2 beside HTTP/1.1',
+    minutes: 2,
+    run: connections,
+  },
+  { name: 'workers', about: 'one, two and four workers of one command', minutes: 6, run: workers },
   {
     name: 'logins',
     about: 'by password, and of workloads',

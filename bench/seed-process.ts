@@ -3,7 +3,7 @@ import { loadConfig } from '../server/src/assembly/settings.ts';
 import { newSecretRow, versionRow } from '../server/src/features/secrets/storage/secret-rows.ts';
 import { SECRETS, type SecretRow, VERSIONS } from '../server/src/features/secrets/storage/tables.ts';
 import { sealerFor } from '../server/src/features/secrets/value/sealing.ts';
-import { VAULTS, type VaultRow } from '../server/src/features/vaults/index.ts';
+import { VAULTS, type VaultRow } from '../server/src/features/vaults/storage/index.ts';
 import { systemEntry } from '../server/src/kernel/audit/entry/system-entry.ts';
 import { systemClock } from '../server/src/kernel/base/clock.ts';
 import { newId } from '../server/src/kernel/base/ids.ts';
@@ -63,6 +63,7 @@ for (let v = 0; v < vaults; v++) {
     updated_at: now,
     deleted_at: null,
     purge_at: null,
+    change_control: null,
   };
   const sealer = await sealerFor(kernel, vault);
   const rows = Array.from({ length: perVault }, (_, i): SecretRow => {

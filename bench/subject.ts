@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve as absolute, dirname, join } from 'node:path';
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -12,18 +12,33 @@ export interface Started {
   readyMs: number;
 }
 
-/** The settings of the allocator and of Node's heap that `npm start` of the program's own checkout uses. */
-function asNpmStarts(file: string): { flags: string[]; env: Record<string, string> } {
-  const { scripts } = JSON.parse(readFileSync(join(dirname(file), '..', 'package.json'), 'utf8')) as {
+/** The command of `npm start` of a checkout, such as `node --disable-sigusr1 server/main.js`: what comes before `||`. */
+function startScript(checkout: string): string {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
     scripts: { start: string };
   };
-  const started = scripts.start.split(' || ')[0] ?? '';
-  if (!file.endsWith(started.split(' ').at(-1) ?? '')) return { flags: [], env: {} };
-  const assignments = started.matchAll(/(MALLOC_\w+)=(\d+)/g);
+  return scripts.start.split(' || ')[0] ?? '';
+}
+
+/** The program of a checkout that serves. Releases differ in where it is. */
+export function serverOf(checkout: string): string {
+  return join(checkout, startScript(checkout).split(' ').at(-1) ?? '');
+}
+
+/** The settings of the allocator and of Node's heap that `npm start` of the file's checkout uses, if it starts that file. */
+function asNpmStarts(file: string): { flags: string[]; env: Record<string, string> } {
+  const script = startScript(checkoutOf(absolute(file)));
+  if (!file.endsWith(script.split(' ').at(-1) ?? '')) return { flags: [], env: {} };
+  const assignments = script.matchAll(/(MALLOC_\w+)=(\d+)/g);
   return {
-    flags: started.match(/--\S+/g) ?? [],
+    flags: script.match(/--\S+/g) ?? [],
     env: Object.fromEntries([...assignments].map(([, name, value]) => [name, value])),
   };
+}
+
+function checkoutOf(file: string): string {
+  const folder = dirname(file);
+  return existsSync(join(folder, 'package-lock.json')) ? folder : checkoutOf(folder);
 }
 
 /** Starts a process and waits for the line that ends in its port. With `ipc` it can be sent messages. */

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
-import { type Installation, type Installations, SERVER } from './installation.ts';
+import { DATABASE_NAMES, type DatabaseKind, type Installation, type Installations, SERVER } from './installation.ts';
 import { canPin, childrenOf, coresOf, pin, postgresPids, unpin } from './pinning.ts';
 import type { Table } from './report.ts';
 import { type RequestName, requestOf, SHOWN } from './requests.ts';
@@ -11,8 +11,9 @@ const NAMES: RequestName[] = ['me', 'secret', 'write', 'encrypt'];
 const COUNTS = [1, 2, 4];
 const POLL_MS = 50;
 
-/** One command with so many workers, on the database that all of them share. */
+/** One command with so many workers: on PostgreSQL all commands share the database, on SQLite each has its own. */
 interface Command {
+  installation: Installation;
   count: number;
   port: number;
   /** The processes that serve requests. */
@@ -21,46 +22,49 @@ interface Command {
   pids: number[];
 }
 
-/** One, two and four workers on one PostgreSQL, where the system puts them and, if it can be done, each on a core that is chosen. */
+/** One, two and four workers on each database, where the system puts them and, if it can be done, each on a core that is chosen. */
 export async function workers(installations: Installations, settings: Settings): Promise<Table[]> {
-  const installation = await installations.shared('postgres');
-  const commands: Command[] = [];
-  for (const count of COUNTS) commands.push(await start(installations, installation, count));
-  const cores = availableParallelism();
-  const free: Table = {
-    name: 'workers',
-    title: `One, two and four workers on ${cores} cores`,
-    columns: CASE_COLUMNS,
-    rows: await measureCases(await casesOf(installation, commands), settings),
-    notes: [
-      'Ratios are to one worker. Client, PostgreSQL and workers share all cores: what the client and PostgreSQL use is not there for another worker.',
-    ],
-  };
-  if (!canPin() || installation.databaseUrl === null) return [free];
-  return [free, await pinned(installation, installation.databaseUrl, commands, settings)];
+  const tables: Table[] = [];
+  for (const database of settings.databases) tables.push(...(await workersOn(database, installations, settings)));
+  return tables;
 }
 
-async function pinned(
-  installation: Installation,
-  databaseUrl: string,
-  commands: Command[],
-  settings: Settings,
-): Promise<Table> {
+async function workersOn(database: DatabaseKind, installations: Installations, settings: Settings): Promise<Table[]> {
+  const commands: Command[] = [];
+  for (const count of COUNTS)
+    commands.push(
+      database === 'sqlite' ? await ownCommand(installations, count) : await sharingCommand(installations, count),
+    );
+  const cores = availableParallelism();
+  const free: Table = {
+    name: `workers-${database}`,
+    title: `One, two and four workers on ${DATABASE_NAMES[database]} and ${cores} cores`,
+    columns: CASE_COLUMNS,
+    rows: await measureCases(await casesOf(commands), settings),
+    notes: [
+      'Ratios are to one worker. Client, database and workers share all cores: what the client and PostgreSQL use is not there for another worker.',
+    ],
+  };
+  return canPin() ? [free, await pinned(database, commands, settings)] : [free];
+}
+
+async function pinned(database: DatabaseKind, commands: Command[], settings: Settings): Promise<Table> {
   const count = availableParallelism();
   const cores = coresOf(count);
-  const database = await postgresPids(databaseUrl);
-  const placed = [process.pid, ...database, ...commands.flatMap(({ pids }) => pids)];
+  const url = commands[0]?.installation.databaseUrl ?? null;
+  const databasePids = url === null ? [] : await postgresPids(url);
+  const placed = [process.pid, ...databasePids, ...commands.flatMap(({ pids }) => pids)];
   try {
     pin(process.pid, cores.client);
-    for (const pid of database) pin(pid, cores.database);
+    for (const pid of databasePids) pin(pid, cores.database);
     for (const { workers } of commands) {
       for (const [index, pid] of workers.entries()) pin(pid, cores.worker(index));
     }
     return {
-      name: 'pinned-workers',
-      title: 'The same, each process on one core',
+      name: `pinned-workers-${database}`,
+      title: `The same on ${DATABASE_NAMES[database]}, each process on one core`,
       columns: CASE_COLUMNS,
-      rows: await measureCases(await casesOf(installation, commands), settings),
+      rows: await measureCases(await casesOf(commands), settings),
       notes: [
         `Of ${count} cores the client is on number ${cores.client}, PostgreSQL on ${cores.database}, and workers on ${[...new Set(COUNTS.map((_, index) => cores.worker(index)))].join(', ')} in turn. ` +
           'The first worker has a core without the client; a further one adds what its core has left.',
@@ -71,12 +75,12 @@ async function pinned(
   }
 }
 
-async function casesOf(installation: Installation, commands: Command[]): Promise<Case[]> {
+async function casesOf(commands: Command[]): Promise<Case[]> {
   const cases: Case[] = [];
   for (const name of NAMES) {
-    const request = await requestOf(name, installation);
     let one: Case | undefined;
-    for (const { count, port, pids } of commands) {
+    for (const { installation, count, port, pids } of commands) {
+      const request = await requestOf(name, installation);
       const subject = count === 1 ? 'one worker' : `${count} workers`;
       const next: Case = {
         request: SHOWN[name],
@@ -93,19 +97,30 @@ async function casesOf(installation: Installation, commands: Command[]): Promise
   return cases;
 }
 
-async function start(installations: Installations, installation: Installation, count: number): Promise<Command> {
-  const { env, dataDir, token } = installation;
+/** A further command on the database that all of them share. */
+async function sharingCommand(installations: Installations, count: number): Promise<Command> {
+  const installation = await installations.shared('postgres');
+  const { env, dataDir } = installation;
   const { child, port } = await installations.process(SERVER, [], {
     ...env,
     CV_DATA_DIR: installations.newFolder(),
     CV_ROOT_KEY_FILE: join(dataDir, 'root.key'),
     CV_WORKERS: String(count),
   });
-  const pid = Number(child.pid);
-  if (count === 1) return { count, port, workers: [pid], pids: [pid] };
+  return commandOf({ ...installation, port, pid: Number(child.pid) }, count);
+}
+
+async function ownCommand(installations: Installations, count: number): Promise<Command> {
+  return commandOf(await installations.shared('sqlite', { settings: { CV_WORKERS: String(count) } }), count);
+}
+
+/** Once all workers are ready. */
+async function commandOf(installation: Installation, count: number): Promise<Command> {
+  const { port, pid, token } = installation;
+  if (count === 1) return { installation, count, port, workers: [pid], pids: [pid] };
   while ((await reporting(port, token)) < count) await sleep(POLL_MS);
   const workers = childrenOf(pid);
-  return { count, port, workers, pids: [pid, ...workers] };
+  return { installation, count, port, workers, pids: [pid, ...workers] };
 }
 
 /** How many workers are ready. */

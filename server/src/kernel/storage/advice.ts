@@ -3,7 +3,7 @@ import { NO_WRITABLE_SERVER } from './database-servers.ts';
 import { isSilence } from './pipelined-connection.ts';
 import { classifyPostgresError, NO_TLS_MESSAGE } from './postgres-errors.ts';
 import { NOT_REPLICATED, UNSAFE_LOGIN } from './scram-client.ts';
-import { SQLITE } from './sqlite.ts';
+import { SQLITE } from './sqlite-errors.ts';
 
 const FULL =
   'The disk with the data folder is full: free some space. The service then continues by itself; nothing that was acknowledged is lost.';

@@ -35,9 +35,11 @@ export type Work = 'request' | 'bulk' | 'authentication';
 
 export interface Database {
   readonly kind: DatabaseKind;
+  /** Whether other processes serve requests from it at the same time. */
+  readonly isShared: boolean;
   /**
-   * Increases with every change that this process commits, if no other process can change anything; null otherwise. What was read at a version is
-   * current as long as the version is.
+   * Another number after every commit that changed what may be cached; null if only a query could tell. What was read at a version is current as long as
+   * the version is.
    */
   readonly version: number | null;
   /** Configured once the keyring is open. */

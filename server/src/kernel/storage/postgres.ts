@@ -55,6 +55,7 @@ const BULK_WAIT_MS = 30_000;
  */
 export class PostgresDatabase implements Database {
   readonly kind = 'postgres';
+  readonly isShared = true;
   readonly version = null;
   readonly rowKeys = new RowKeys();
   readonly read: Reader;

@@ -75,9 +75,11 @@ export class RowKeys {
 
 /** `key version(4) ‖ HMAC-SHA256(32)` */
 export function rowMac(key: MacKey, text: string): Buffer {
-  const header = Buffer.allocUnsafe(VERSION_BYTES);
-  header.writeUInt32BE(key.version);
-  return Buffer.concat([header, key.mac(text)]);
+  const mac = key.mac(text);
+  const versioned = Buffer.allocUnsafe(VERSION_BYTES + mac.length);
+  versioned.writeUInt32BE(key.version);
+  mac.copy(versioned, VERSION_BYTES);
+  return versioned;
 }
 
 export function isRowMac(key: MacKey, text: string, mac: Uint8Array | null | undefined): boolean {

@@ -9,38 +9,33 @@ import { CommitMark } from './commit-mark.ts';
 import {
   type Database,
   end,
-  type FailureKind,
   type Reader,
-  readerOver,
   runInside,
   runTransaction,
   type Tx,
   transactionOver,
-  translate,
   type Work,
 } from './database.ts';
 import type { Execute } from './dialect.ts';
 import { LogCopying } from './log-copying.ts';
-import { PreparedQuery } from './prepared-query.ts';
+import type { PreparedQuery } from './prepared-query.ts';
 import { RowKeys } from './row-keys.ts';
 import { Connection } from './sqlite-connection.ts';
+import { classifySqliteError, executeOn } from './sqlite-errors.ts';
+import { BUSY_TIMEOUT_MS, SET_UP, SqliteReader } from './sqlite-reader.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 import { type Queued, WriteQueue } from './write-queue.ts';
 
-const BUSY_TIMEOUT_MS = 5000;
 /** With more, the first of them would wait too long. */
 const COMMITTED_TOGETHER_MAX = 32;
-const CACHE_KIB = 32 * 1024;
 /** Fewer pages than for reading: a large transaction writes what exceeds them into the WAL as it goes on, and its commit only the rest. */
 const WRITER_CACHE_KIB = 8 * 1024;
-const SET_UP = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma trusted_schema = off; pragma temp_store = memory;`;
 /**
  * Deleted content is overwritten in pages that are written anyway. Large values have their own pages and may remain, but the keys that sealed them
  * are deleted first.
  */
 const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete = fast;
   pragma cache_size = -${WRITER_CACHE_KIB};`;
-const READER_SET_UP = `${SET_UP} pragma cache_size = -${CACHE_KIB};`;
 
 /**
  * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which sees only committed data.
@@ -48,13 +43,13 @@ const READER_SET_UP = `${SET_UP} pragma cache_size = -${CACHE_KIB};`;
  */
 export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
+  readonly isShared: boolean;
   readonly file: string;
   readonly rowKeys = new RowKeys();
-  readonly read: Reader;
   readonly #writer: Connection;
   readonly #execute: Execute;
   readonly #run: Run = (sql, parameters) => this.#writer.run(sql, parameters);
-  readonly #reader: Connection;
+  readonly #reader: SqliteReader;
   readonly #writing = new Mutex();
   readonly #mark: CommitMark;
   readonly #logCopying: LogCopying;
@@ -71,7 +66,9 @@ export class SqliteDatabase implements Database {
   #log: Promise<FileHandle> | null = null;
   #isLogSuspect = false;
 
-  constructor(file: string) {
+  /** Other processes use a database that `isShared` through this one (shared-sqlite/). */
+  constructor(file: string, { isShared = false } = {}) {
+    this.isShared = isShared;
     this.file = file;
     const isNew = !existsSync(file);
     this.#mark = new CommitMark(file, () => (isNew ? 0 : numberIn(file)));
@@ -81,27 +78,24 @@ export class SqliteDatabase implements Database {
     this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
     this.#mark.begin(this.#number(LAST_COMMIT));
     this.#logCopying = new LogCopying(file, this.#writer.database);
-    this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
-    this.#reader.database.exec(READER_SET_UP);
-    this.read = readerOver('sqlite', executeOn(this.#reader, { isRetried: false }), this.rowKeys);
+    this.#reader = new SqliteReader(file, this.rowKeys);
   }
 
   #number(sql: string): number {
     return numberFrom(this.#writer.prepare(sql));
   }
 
-  /** The lock on the data folder excludes every other process, so this process sees every change. */
+  /** The lock on the data folder excludes every other process, and those of this command change nothing themselves, so this process sees every change. */
   get version(): number {
     return this.#version;
   }
 
-  async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
-    const { sql, bind } = prepared.compile('sqlite', this.read);
-    try {
-      return this.#reader.all(sql, bind(parameters)) as R[];
-    } catch (error) {
-      throw translate(error, classifySqliteError(error));
-    }
+  get read(): Reader {
+    return this.#reader.read;
+  }
+
+  query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
+    return this.#reader.query(prepared, parameters);
   }
 
   /**
@@ -313,7 +307,7 @@ export class SqliteDatabase implements Database {
   }
 
   async ping(): Promise<void> {
-    await this.query(PING, {});
+    await this.#reader.ping();
   }
 
   async close(): Promise<void> {
@@ -353,32 +347,4 @@ function numberIn(file: string): number {
   } finally {
     database.close();
   }
-}
-
-/** Reads a page of the file, so that a lost or damaged file is detected. */
-const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
-
-/** Translates driver errors into our own. An error that a transaction may retry is passed on unchanged, so that the transaction recognizes it. */
-function executeOn(connection: Connection, { isRetried }: { isRetried: boolean }): Execute {
-  return async (sql, parameters) => {
-    try {
-      return connection.execute(sql, parameters);
-    } catch (error) {
-      const kind = classifySqliteError(error);
-      throw kind === 'retry' && isRetried ? error : translate(error, kind);
-    }
-  };
-}
-
-export const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
-const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
-
-export function classifySqliteError(error: unknown): FailureKind {
-  const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number };
-  if (code !== 'ERR_SQLITE_ERROR' || errcode === undefined) return 'other';
-  if (SQLITE_UNIQUE.has(errcode)) return 'unique';
-  const primary = errcode & 0xff;
-  if (primary === SQLITE.BUSY || primary === SQLITE.LOCKED) return 'retry';
-  const { READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB } = SQLITE;
-  return [READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB].includes(primary) ? 'unavailable' : 'other';
 }

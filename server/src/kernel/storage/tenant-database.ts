@@ -26,6 +26,10 @@ class TenantDatabase implements Database {
     return this.#whole.kind;
   }
 
+  get isShared(): boolean {
+    return this.#whole.isShared;
+  }
+
   get version(): number | null {
     return this.#whole.version;
   }

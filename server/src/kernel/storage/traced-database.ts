@@ -40,6 +40,10 @@ export class TracedDatabase implements Database {
     return this.#database.kind;
   }
 
+  get isShared(): boolean {
+    return this.#database.isShared;
+  }
+
   get version(): number | null {
     return this.#database.version;
   }

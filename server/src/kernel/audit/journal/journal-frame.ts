@@ -5,8 +5,8 @@ export const PAGE_BYTES = 4096;
 export const JOURNAL_ID_BYTES = 16;
 const MAC_BYTES = 32;
 const MAGIC = 0x43_56_4a_31;
-/** The maximum size of a frame, many times what the longest entry needs. */
-export const FRAME_BYTES_MAX = 1024 * 1024;
+/** The maximum size of a frame, more than what the entries of one segment need. */
+export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
 const AT = { magic: MAC_BYTES, length: 36, seq: 40, keyVersion: 48, id: 52, payload: 52 + JOURNAL_ID_BYTES };
 export const PAYLOAD_BYTES_MAX = FRAME_BYTES_MAX - AT.payload;
 

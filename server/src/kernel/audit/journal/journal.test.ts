@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { createHmac, randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { StartError } from '../../base/data-folder.ts';
-import type { MacKey } from '../../keys/keyring.ts';
+import { macKeyOf } from '../../crypto/mac-key.ts';
 import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
 import { FRAME_BYTES_MAX, frameAt, PAGE_BYTES, PAYLOAD_BYTES_MAX, pagesOf, writeFrame } from './journal-frame.ts';
 import { leftBehind, readJournal } from './journal-recovery.ts';
@@ -16,11 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newFile = () => join(folder, `${++files}.journal`);
 
-const secret = randomBytes(32);
-const key: MacKey = {
-  version: 3,
-  mac: (data) => createHmac('sha256', secret).update(data).digest(),
-};
+const key = macKeyOf(createSecretKey(randomBytes(32)), 3);
 const keys = { isGenuine: async (frame: { covered: Buffer; mac: Buffer }) => key.mac(frame.covered).equals(frame.mac) };
 
 const append = (journal: JournalFile, payload: string) =>

@@ -19,7 +19,7 @@ import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
 import { parsePayload, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
-import { type Group, groupEntries, mergeGroups, nextMoveBatch, type WaitingBatch } from './waiting-batches.ts';
+import { type Group, groupEntries, halves, mergeGroups, nextMoveBatch, type WaitingBatch } from './waiting-batches.ts';
 
 /** How long entries wait in the journal, and how many of them, before they are moved. */
 const MOVE_AFTER_MS = 100;
@@ -51,7 +51,7 @@ export class SqliteAuditStore implements AuditStore {
   /** Set when a write to the journal fails. Its content from there on is unknown, so nothing more is written to it. */
   #isSuspect = false;
   /** The entries of changes that are not committed yet. */
-  readonly #ofChanges = new WeakMap<Tx, OfChange[]>();
+  readonly #ofChanges = new WeakMap<Tx, EntriesOfChange[]>();
   #waiting: WaitingBatch[] = [];
   #waitingEntries = 0;
   #moving: Promise<unknown> = Promise.resolve();
@@ -122,17 +122,22 @@ export class SqliteAuditStore implements AuditStore {
     for (const [tenantId, own] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
       groups.push(...groupEntries(tenantId, own));
     }
+    await this.appendGroups(groups);
+  }
+
+  /** Entries that are in the form of the journal already. */
+  async appendGroups(groups: readonly Group[]): Promise<void> {
     const payload = payloadOf(groups);
     const bytes = Buffer.byteLength(payload);
-    if (bytes > PAYLOAD_BYTES_MAX && entries.length > 1) {
-      const half = entries.length >> 1;
-      await this.append(entries.slice(0, half));
-      return this.append(entries.slice(half));
+    if (bytes > PAYLOAD_BYTES_MAX) {
+      for (const part of halves(groups)) await this.appendGroups(part);
+      return;
     }
     const journal = await this.#journalWithRoom(bytes);
     const seq = await this.#write(journal, payload, await this.#keys.newest());
-    this.#waiting.push({ seq, groups, entries: entries.length, isCut: false });
-    this.#waitingEntries += entries.length;
+    const entries = groups.reduce((sum, { texts }) => sum + texts.length, 0);
+    this.#waiting.push({ seq, groups, entries, isCut: false });
+    this.#waitingEntries += entries;
     this.#moveSoon();
   }
 
@@ -195,13 +200,17 @@ export class SqliteAuditStore implements AuditStore {
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     const tenantId = tenantOf(entries);
-    const groups = groupEntries(tenantId, entries);
+    this.appendGroupsIn(tx, { tenantId, groups: groupEntries(tenantId, entries), headKey });
+  }
+
+  appendGroupsIn(tx: Tx, change: EntriesOfChange): void {
+    const { tenantId } = change;
     tx.onEnd.push((outcome) => {
       if (outcome === 'committed') this.#heads.hasMoved(tenantId);
     });
     const others = this.#ofChanges.get(tx);
-    if (others === undefined) this.#ofChanges.set(tx, [{ tenantId, groups, headKey }]);
-    else others.push({ tenantId, groups, headKey });
+    if (others === undefined) this.#ofChanges.set(tx, [change]);
+    else others.push(change);
   }
 
   async #linkChanges(tx: Tx, run: Run, succeeded: readonly Tx[]): Promise<void> {
@@ -340,9 +349,9 @@ export class SqliteAuditStore implements AuditStore {
 }
 
 /** The entries of one change, with the key that authenticates the head after them. */
-interface OfChange {
+export interface EntriesOfChange {
   tenantId: string;
-  groups: Group[];
+  groups: readonly Group[];
   headKey: MacKey;
 }
 

@@ -25,7 +25,7 @@ export interface Group {
 /** A batch that is durable in the journal but not in the database yet. */
 export interface WaitingBatch {
   seq: number;
-  groups: Group[];
+  groups: readonly Group[];
   entries: number;
   /** A change was recorded after this batch. Its entries must not share a segment with later ones, so that the log reads in time order. */
   isCut: boolean;
@@ -49,6 +49,13 @@ function groupPart(tenantId: string, { entries, texts, chars }: Part): Group {
     if (entry.at > group.latestAt) group.latestAt = entry.at;
   }
   return group;
+}
+
+/** The same entries in two parts, because together they are too long for the journal. */
+export function halves(groups: readonly Group[]): Group[][] {
+  if (groups.length < 2) throw new Error('the entries of one segment are too long for the journal');
+  const half = groups.length >> 1;
+  return [groups.slice(0, half), groups.slice(half)];
 }
 
 /** Merges the oldest batches into segments, as many as one transaction moves. There must be at least one batch. */
