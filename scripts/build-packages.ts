@@ -39,6 +39,7 @@ const PACKAGES: Readonly<Record<string, Package>> = {
     sources: ['main.js', 'required-node.js', 'src/**/*.ts', 'migrations/**/*.ts'],
     copied: [
       ['server/src/features/reference/assets', 'src/features/reference/assets'],
+      ['server/src/features/shares/assets', 'src/features/shares/assets'],
       ['docs/guide', 'docs/guide'],
       ['docs/operations.md', 'docs/operations.md'],
       ['docs/generated/configuration.md', 'docs/generated/configuration.md'],

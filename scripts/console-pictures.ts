@@ -48,6 +48,7 @@ async function draw(): Promise<void> {
   }
   await coffer.secrets.rotate('shop-prod', 'db/password', { value: 'p-82', reason: 'quarterly' });
   await coffer.secrets.get('shop-prod', 'db/password');
+  await shareVaults(coffer);
   const { user } = await coffer.call('GET /auth/me', {});
 
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
@@ -56,13 +57,32 @@ async function draw(): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${URL}/`);
   await page.getByLabel('E-mail address').fill(user.email);
+  await page.getByRole('button', { name: 'Continue', exact: true }).click();
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation').waitFor();
   await picture(page, '/vaults/shop-prod/secret/db/password', 'secret.png', 'of 100');
+  await picture(page, '/attack-paths', 'paths.png', 'the worst first');
   await page.emulateMedia({ colorScheme: 'dark' });
   await picture(page, '/compare?vault=shop-dev&vault=shop-staging&vault=shop-prod', 'compare.png', '4 paths');
   await browser.close();
+}
+
+/** Machines with access, so that there are ways to secrets to be drawn. */
+async function shareVaults(coffer: Coffer): Promise<void> {
+  for (const [name, vault] of [
+    ['shop-web', 'shop-dev'],
+    ['shop-worker', 'shop-dev'],
+    ['preview', 'shop-staging'],
+    ['nightly-export', 'shop-staging'],
+  ] as const) {
+    await coffer.call('POST /v1/app-connections', { body: { name, vault, mtls_required: name === 'shop-web' } });
+  }
+  await coffer.call('POST /attack-paths/recompute', {});
+  for (let found = 0; found === 0; ) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    found = (await coffer.call('GET /attack-paths', { query: { limit: 1 } })).attack_paths.length;
+  }
 }
 
 async function picture(page: Page, fragment: string, file: string, text: string): Promise<void> {

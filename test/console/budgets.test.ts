@@ -13,11 +13,16 @@ const ENTRY_BYTES_MAX = 40 * 1024;
 /** Each takes a turn of a slow line. */
 const ENTRY_FILES_MAX = 2;
 const ROUTE_BYTES_MAX = 20 * 1024;
+/** All that somebody who is signed in loads before a page itself: the first page, the frame, their styles, the icons. */
+const FRAME_BYTES_MAX = 60 * 1024;
+const FONTS_BYTES_MAX = 56 * 1024;
 const STATIC_IMPORT = /(?:^|[;}])import(?:[^;'"()]*?from)?"\.\/([\w-]+\.js)"/g;
 
 interface Manifest {
   script: string;
   style: string;
+  frameStyle: string;
+  icons: string;
   preload: string[];
   files: string[];
 }
@@ -31,6 +36,11 @@ const withImports = (name: string, found = new Set<string>()): Set<string> => {
   if (found.has(name)) return found;
   found.add(name);
   for (const [, other = ''] of read(name).toString('utf8').matchAll(STATIC_IMPORT)) withImports(other, found);
+  return found;
+};
+const frameScript = () => {
+  const found = manifest.files.find((name) => /^frame-\w+\.js$/.test(name));
+  assert.ok(found !== undefined);
   return found;
 };
 
@@ -51,8 +61,8 @@ test('the first page is small, with its style, and in few files', () => {
   assert.ok(bytes <= ENTRY_BYTES_MAX, `${bytes} bytes`);
 });
 
-test('no page adds much to it', () => {
-  const entry = withImports(manifest.script);
+test('no page adds much to it and to the frame, which is there once somebody is signed in', () => {
+  const entry = withImports(frameScript(), withImports(manifest.script));
   const scripts = manifest.files.filter((name) => name.endsWith('.js') && !entry.has(name));
   assert.ok(scripts.length > 10);
   for (const name of scripts) {
@@ -63,12 +73,26 @@ test('no page adds much to it', () => {
 });
 
 test('every file is there as it is and compressed, and no other', () => {
-  const expected = ['manifest.json', ...manifest.files.flatMap((name) => [name, `${name}.br`])];
+  const isFont = (name: string) => name.endsWith('.woff2');
+  const expected = [
+    'manifest.json',
+    ...manifest.files.flatMap((name) => (isFont(name) ? [name] : [name, `${name}.br`])),
+  ];
   assert.deepEqual(readdirSync(FOLDER).toSorted(), expected.toSorted());
 });
 
+test('the frame is small, with its style and all icons, and so are the fonts', () => {
+  const frame = withImports(frameScript());
+  const bytes = compressed([manifest.script, ...frame, manifest.style, manifest.frameStyle, manifest.icons]);
+  assert.ok(bytes <= FRAME_BYTES_MAX, `${bytes} bytes`);
+  const fonts = manifest.files.filter((name) => name.endsWith('.woff2'));
+  assert.equal(fonts.length, 2);
+  const fontBytes = fonts.reduce((sum, name) => sum + read(name).length, 0);
+  assert.ok(fontBytes <= FONTS_BYTES_MAX, `${fontBytes} bytes`);
+});
+
 test('no script has a source of code or a name of this machine', () => {
-  for (const name of manifest.files) {
+  for (const name of manifest.files.filter((each) => !each.endsWith('.woff2'))) {
     const text = read(name).toString('utf8');
     assert.doesNotMatch(text, /\beval\(|new Function\(|document\.write|\/work\/|\/home\//, name);
   }

@@ -33,6 +33,9 @@ onSqliteAtLanding('background jobs in the console', (database) => {
         const row = page.getByRole('row', { name: new RegExp(JOB) });
         await row.getByText('succeeded').waitFor();
         await row.getByText('the disk is full').waitFor();
+        await page.getByRole('heading', { name: 'Nodes' }).waitFor();
+        await page.getByText('reports itself').first().waitFor();
+        await page.getByText(', which wrote this page’s data').waitFor();
         await requireAccessible(page);
         await row.getByRole('button', { name: `Run now: ${JOB}` }).click();
         await page.getByText(`${JOB} runs within seconds.`).waitFor();

@@ -6,7 +6,7 @@ import { onSqliteAtLanding } from '../support/service.ts';
 
 /** Every page as every role: who is led to it, that it opens without a refused request, and that it can be read by everybody. */
 
-const FOR_ALL = ['Start', 'Vaults', 'Compare', 'Anomalies', 'Approvals', 'My account'];
+const FOR_ALL = ['Start', 'Services', 'Vaults', 'Compare', 'Anomalies', 'Approvals', 'My account'];
 const FOR_AUDITORS = [
   ...FOR_ALL,
   'Composed environments',

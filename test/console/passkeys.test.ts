@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addAuthenticator, describeConsole, forgive, requireAccessible } from '../support/console.ts';
+import { addAuthenticator, describeConsole, forgive, giveCredentials, requireAccessible } from '../support/console.ts';
 import { ok, uniqueName } from '../support/people.ts';
 import { onSqliteAtLanding } from '../support/service.ts';
 
@@ -68,9 +68,7 @@ onSqliteAtLanding('passkeys in the console', (database) => {
 
         await page.getByText('You have no recovery codes.').waitFor();
         await page.getByRole('button', { name: 'Sign out' }).click();
-        await page.getByLabel('E-mail address').fill(person.email);
-        await page.getByLabel('Password', { exact: true }).fill(person.password);
-        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+        await giveCredentials(page, person);
         await page.getByText('Your account has a passkey').waitFor();
         assert.equal(await page.getByLabel('Code from your authenticator app').count(), 0);
         forgive(console, /403/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeConsole, forgive, requireAccessible } from '../support/console.ts';
+import { describeConsole, forgive, giveCredentials, requireAccessible, untilInPage } from '../support/console.ts';
 import { addPerson, ok, uniqueName } from '../support/people.ts';
 import { onSqliteAtLanding } from '../support/service.ts';
 
@@ -38,10 +38,10 @@ onSqliteAtLanding('secrets in the console', (database) => {
         await page.getByText('ada@example.com').first().waitFor();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await page.getByRole('button', { name: 'I have an admin token and no password' }).waitFor();
-        assert.equal(await page.getByRole('tab', { name: 'First start' }).count(), 0, 'it is over');
-        await page.getByLabel('E-mail address').fill('ada@example.com');
-        await page.getByLabel('Password', { exact: true }).fill('correct horse battery staple');
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        assert.equal(await page.getByLabel('Admin token').count(), 0, 'it is over');
+        await requireAccessible(page);
+        const password = 'correct horse battery staple';
+        await giveCredentials(page, { email: 'ada@example.com', password, tenant: undefined });
         await page.getByRole('navigation').waitFor();
       }),
     );
@@ -52,14 +52,12 @@ onSqliteAtLanding('secrets in the console', (database) => {
         const { page, open } = console;
         const person = await world().person();
         await open('/vaults');
-        await page.getByLabel('E-mail address').fill(person.email);
-        await page.getByLabel('Password', { exact: true }).fill('not the password at all');
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await giveCredentials(page, { ...person, password: 'not the password at all' });
         await page.getByRole('alert').getByText(/req_/).waitFor();
         await requireAccessible(page);
         forgive(console, /401/);
         await page.getByLabel('Password', { exact: true }).fill(person.password);
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
         await page.getByRole('heading', { name: 'Vaults', exact: true }).waitFor();
       }),
     );
@@ -125,7 +123,7 @@ onSqliteAtLanding('secrets in the console', (database) => {
         await page.getByRole('button', { name: 'Copy', exact: true }).waitFor();
         await page.getByRole('button', { name: 'Write a new version' }).click();
         await page.getByRole('button', { name: 'Start from the current value' }).click();
-        await page.waitForFunction(`document.querySelector('dialog textarea').value === 'first value'`);
+        await untilInPage(page, `document.querySelector('dialog textarea')?.value === 'first value'`);
         await page.getByText('Nobody read it lately.').waitFor({ state: 'detached' });
         await requireAccessible(page);
         await page.getByLabel('Type').selectOption('API key');
@@ -298,6 +296,24 @@ onSqliteAtLanding('secrets in the console', (database) => {
         await dialog.getByLabel('Passphrase of this vault').fill('a long passphrase that stays here');
         await dialog.getByRole('button', { name: 'Save' }).click();
         await page.getByText('version 2').first().waitFor();
+        // Another passphrase seals what is there, and the former one opens nothing any more.
+        await open(`/vaults/${vault}?part=settings`);
+        await page.getByRole('button', { name: 'Change the passphrase …' }).click();
+        await dialog.getByLabel('Passphrase until now').fill('a long passphrase that stays hree');
+        await dialog.getByLabel('New passphrase').fill('another long one that stays here');
+        await dialog.getByLabel('Type it again').fill('another long one that stays here');
+        await requireAccessible(page);
+        await dialog.getByRole('button', { name: 'Change the passphrase' }).click();
+        await dialog.getByText('This is not the passphrase of this vault. Nothing was stored.').waitFor();
+        await dialog.getByLabel('Passphrase until now').fill('a long passphrase that stays here');
+        await dialog.getByRole('button', { name: 'Change the passphrase' }).click();
+        await page.getByText(`The passphrase of ${vault} is changed: 1 value is sealed under it.`).waitFor();
+        await open(`/vaults/${vault}/secret/sealed/one`);
+        await page.getByLabel('Passphrase of this vault').fill('another long one that stays here');
+        await page.getByRole('button', { name: 'Use this passphrase' }).click();
+        await page.getByRole('button', { name: 'Hold to reveal' }).focus();
+        await page.keyboard.press('Enter');
+        await page.getByText('would be lost').waitFor();
         assert.ok(sent.some((each) => each.includes('zk:v1')));
         assert.ok(!sent.some((each) => /only-in-the-browser|stays here/.test(each)));
       }),

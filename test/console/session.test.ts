@@ -229,6 +229,7 @@ onBothDatabases('the session of the console', (database) => {
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
+      "font-src 'self'",
       "frame-ancestors 'none'",
       "form-action 'none'",
       "require-trusted-types-for 'script'",

@@ -35,7 +35,7 @@ onSqliteAtLanding('sign-on in the console', (database) => {
           const { page } = console;
           // The provider knows the service by this address.
           await page.goto(service.url);
-          await page.getByRole('tab', { name: 'Single sign-on' }).click();
+          await page.getByRole('button', { name: 'Single sign-on' }).click();
           await page.getByLabel('Identity provider').fill('not-there');
           await page.getByLabel('Organization').fill(tenant.name);
           await requireAccessible(page);
@@ -58,6 +58,7 @@ onSqliteAtLanding('sign-on in the console', (database) => {
           await page.reload();
           await page.getByLabel('E-mail address').waitFor();
           assert.equal(await atProvider.count(), 0, 'it is offered once');
+          await page.getByRole('button', { name: 'Continue with idp' }).waitFor();
           await page.goto('about:blank');
           await page.goto(`${service.url}/#/signed-on?code=stolen&state=chosen&redirect_uri=made-up`);
           await page.getByRole('heading', { name: 'The sign-in did not work' }).waitFor();
@@ -123,7 +124,7 @@ onSqliteAtLanding('sign-on in the console', (database) => {
           await page.getByRole('button', { name: 'Unlink idp' }).waitFor();
 
           await page.getByRole('button', { name: 'Sign out' }).click();
-          await page.getByRole('tab', { name: 'Single sign-on' }).click();
+          await page.getByRole('button', { name: 'Single sign-on' }).click();
           await page.getByLabel('Identity provider').fill('idp');
           await page.getByLabel('Organization').fill(tenant.name);
           await page.getByRole('button', { name: 'Continue at the provider' }).click();

@@ -1,1 +1,2 @@
+export { ReadsPlot } from './reads-part.ts';
 export { anomaliesTexts } from './texts.ts';

@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { call } from '../app/api.ts';
 import { useMay } from '../app/capabilities.ts';
-import { useLoaded } from '../app/loading.ts';
+import { useAction, useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
 import { Badge, SeverityBadge } from '../ui/badge.tsx';
@@ -10,12 +10,13 @@ import { Button, LinkButton } from '../ui/button.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Facts } from '../ui/facts.tsx';
 import { TextField } from '../ui/field.tsx';
-import { WhenLoaded } from '../ui/notice.tsx';
+import { ErrorNote, WhenLoaded } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { WhenFound } from '../ui/when-found.tsx';
 import { Measures } from './measures.tsx';
+import { ReadsPlot } from './reads-part.ts';
 import { anomaliesTexts as texts } from './texts.ts';
 
 type AnomalyItem = Awaited<ReturnType<typeof read>>;
@@ -47,6 +48,8 @@ export default function Anomaly({ id }: { id: string }) {
 
 function Found({ anomaly }: { anomaly: AnomalyItem }) {
   const { resource } = anomaly;
+  const may = useMay({ audit: ['audit:read', 'audit'] });
+  const isSecret = /^vault\/[^/]+\/.+/.test(resource);
   return (
     <>
       <div class="row">
@@ -57,6 +60,7 @@ function Found({ anomaly }: { anomaly: AnomalyItem }) {
       <div class="columns">
         <div class="stack">
           <Advice anomaly={anomaly} />
+          {isSecret ? <ReadsPlot resource={resource} isClose maySeeLog={may.audit} /> : null}
           <section class="card">
             <h2>{texts.seen}</h2>
             <Measures observed={anomaly.observed} baseline={anomaly.baseline} />
@@ -74,7 +78,7 @@ function Found({ anomaly }: { anomaly: AnomalyItem }) {
               ]}
             />
           </section>
-          {/^vault\/[^/]+\/.+/.test(resource) ? <Baselines resource={resource} /> : null}
+          {isSecret ? <Baselines resource={resource} /> : null}
         </div>
       </div>
     </>
@@ -146,6 +150,7 @@ function Decide({ anomaly, onDone }: { anomaly: AnomalyItem; onDone: () => void 
     acknowledge: ['anomalies:acknowledge', anomaly.resource],
     dismiss: ['anomalies:dismiss', anomaly.resource],
   });
+  const expected = useAction();
   const [opened, setOpened] = useState<'acknowledge' | 'dismiss' | null>(null);
   const [text, setText] = useState('');
   if (anomaly.status !== 'open' && anomaly.status !== 'acknowledged') return null;
@@ -157,8 +162,19 @@ function Decide({ anomaly, onDone }: { anomaly: AnomalyItem; onDone: () => void 
     setOpened(null);
     onDone();
   };
+  const wasExpected = async () => {
+    await call('POST /anomalies/{anomaly_id}/dismiss', { path, body: { reason: texts.expectedReason } });
+    toast(texts.dismissed);
+    onDone();
+  };
   return (
     <>
+      {may.dismiss ? (
+        <Button isBusy={expected.isRunning} onClick={() => expected.run(wasExpected)}>
+          {texts.expected}
+        </Button>
+      ) : null}
+      <ErrorNote error={expected.error} />
       {may.dismiss ? <Button onClick={() => setOpened('dismiss')}>{texts.dismiss}</Button> : null}
       {may.acknowledge && anomaly.status === 'open' ? (
         <Button kind="primary" onClick={() => setOpened('acknowledge')}>

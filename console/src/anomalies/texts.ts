@@ -93,6 +93,8 @@ export const anomaliesTexts = {
   usualUnknown: 'Not known yet: too few hours were counted since the secret was made.',
   acknowledge: 'Acknowledge',
   acknowledged: 'Acknowledged.',
+  expected: 'It was expected',
+  expectedReason: 'It was expected.',
   dismiss: 'Dismiss',
   dismissText: 'Similar ones are not reported again.',
   dismissed: 'Dismissed.',

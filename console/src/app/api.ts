@@ -1,5 +1,6 @@
 import { Coffer, CofferError, type Route, type RouteInput, type RouteOutput, type Transport } from '@coffer/client';
 import { signal } from '@preact/signals';
+import { noteNoResponse, noteResponse } from './reachable.ts';
 import { disown, isSessionChanged, own, SESSION_OWNER_HEADER, sessionOwner } from './session-owner.ts';
 import { cancelled, type Proof, takesTrustedFactor } from './step-up-prompt.ts';
 import { sessionChangedText } from './texts.ts';
@@ -8,15 +9,23 @@ import { sessionChangedText } from './texts.ts';
 const transport: Transport = async ({ url, method, headers, body, signal }) => {
   if (isSessionChanged.value) throw new CofferError(sessionChangedText, { code: 'SESSION_CHANGED' });
   const owner = sessionOwner();
-  return fetch(url, {
-    method,
-    headers: { ...headers, ...(owner !== null && { [SESSION_OWNER_HEADER]: owner }) },
-    signal,
-    redirect: 'manual',
-    credentials: 'same-origin',
-    cache: 'no-store',
-    ...(body !== undefined && { body }),
-  });
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { ...headers, ...(owner !== null && { [SESSION_OWNER_HEADER]: owner }) },
+      signal,
+      redirect: 'manual',
+      credentials: 'same-origin',
+      cache: 'no-store',
+      ...(body !== undefined && { body }),
+    });
+    noteResponse();
+    return response;
+  } catch (error) {
+    // A request that the page itself gave up says nothing about the service.
+    if (!signal.aborted) noteNoResponse();
+    throw error;
+  }
 };
 
 const API = `${location.origin}/console/api`;

@@ -1,5 +1,6 @@
 import { CofferError } from '@coffer/client';
 import { type Inputs, useCallback, useEffect, useState } from 'preact/hooks';
+import { isUnreachable, reconnections } from './reachable.ts';
 import { cancelled } from './step-up-prompt.ts';
 import { sealingTexts } from './texts.ts';
 
@@ -21,6 +22,10 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, inputs: 
     isLoading: true,
   });
   const [count, setCount] = useState(0);
+  const reconnected = reconnections.value;
+  useEffect(() => {
+    if (isUnreachable(state.error)) setCount((previous) => previous + 1);
+  }, [reconnected]);
   useEffect(() => {
     const controller = new AbortController();
     setState((previous) => ({ ...previous, isLoading: true }));

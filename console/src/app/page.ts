@@ -12,6 +12,7 @@ export const PAGES = [
   'attack-paths',
   'compare',
   'environments',
+  'services',
   'vaults',
   'people',
   'groups',

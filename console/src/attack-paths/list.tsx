@@ -1,20 +1,27 @@
 import { Fragment } from 'preact';
-import { call } from '../app/api.ts';
+import { useMemo, useState } from 'preact/hooks';
+import { all, call } from '../app/api.ts';
 import { useMay } from '../app/capabilities.ts';
-import { useAction } from '../app/loading.ts';
+import { useAction, useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
-import { useCall } from '../app/use-call.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, ErrorNote, WhenLoaded } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
+import { Table } from '../ui/table.tsx';
+import { shared } from '../ui/texts.ts';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { WhenAllowed } from '../ui/when-allowed.tsx';
+import { AccessGraph } from './graph.tsx';
+import { type AttackPath, pathGraph, type Step, weakestOf } from './path-graph.ts';
 import { attackPathTexts as texts } from './texts.ts';
 
 const HIGH = 70;
 const SOME = 40;
+const PAGE = 100;
+const PATHS_MAX = 2000;
+const ROWS = 50;
 
 export default function AttackPathsPage() {
   return (
@@ -27,7 +34,7 @@ export default function AttackPathsPage() {
 function AttackPaths() {
   const may = useMay({ recompute: ['attack_paths:recompute', 'attack-path/*'] });
   const action = useAction();
-  const paths = useCall('GET /attack-paths', { query: { limit: 100 } });
+  const paths = useLoaded(loadPaths, []);
   const recompute = async () => {
     await call('POST /attack-paths/recompute', {});
     toast(texts.recomputed);
@@ -47,28 +54,11 @@ function AttackPaths() {
       />
       <ErrorNote error={action.error} />
       <WhenLoaded of={paths}>
-        {({ attack_paths: list, computed_at }) =>
+        {({ list, computedAt }) =>
           list.length === 0 ? (
             <Empty title={texts.empty}>{texts.emptyText}</Empty>
           ) : (
-            <>
-              <p class="soft">
-                {texts.scales} {texts.computed} <Time at={computed_at} />.
-              </p>
-              {list.map((path) => (
-                <section class="card" key={path.id}>
-                  <div class="row between">
-                    <h2>{texts.from(path.steps[0]?.name ?? '', path.steps.at(-1)?.name ?? '')}</h2>
-                    <span class="row">
-                      <Badge tone={path.score >= HIGH ? 'danger' : path.score >= SOME ? 'warning' : undefined}>
-                        {texts.score(path.score)}
-                      </Badge>
-                    </span>
-                  </div>
-                  <Path steps={path.steps} weakness={path.weakness} />
-                </section>
-              ))}
-            </>
+            <Paths list={list} computedAt={computedAt} />
           )
         }
       </WhenLoaded>
@@ -76,13 +66,106 @@ function AttackPaths() {
   );
 }
 
-interface Step {
-  readonly kind: keyof typeof texts.kinds;
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  readonly weakness: number | null;
-  readonly why: string;
+/** The worst come first, so the first pages have what matters. */
+async function loadPaths(signal: AbortSignal) {
+  let computedAt: string | null = null;
+  const list = await all(async (cursor) => {
+    const query = { limit: PAGE, ...(cursor !== undefined && { cursor }) };
+    const { attack_paths: items, computed_at, next_cursor } = await call('GET /attack-paths', { query }, { signal });
+    computedAt = computed_at;
+    return { items, next_cursor };
+  }, PATHS_MAX);
+  return { list, computedAt };
+}
+
+/** All paths as one picture, the chosen one step by step, and the table. */
+function Paths({ list, computedAt }: { list: readonly AttackPath[]; computedAt: string | null }) {
+  const [id, setId] = useState(list[0]?.id);
+  const [shown, setShown] = useState(ROWS);
+  const graph = useMemo(() => pathGraph(list), [list]);
+  const path = list.find((each) => each.id === id) ?? list[0];
+  if (path === undefined) return null;
+  const weakest = weakestOf(path);
+  return (
+    <>
+      <AccessGraph graph={graph} chain={graph.chains.get(path.id) ?? []} weakest={weakest?.index ?? null} />
+      <section class="card" aria-live="polite">
+        <div class="row between">
+          <h2>{texts.from(path.steps[0]?.name ?? '', path.steps.at(-1)?.name ?? '')}</h2>
+          <Score score={path.score} />
+        </div>
+        {weakest === null ? null : <p>{texts.easiest(weakest.step.name, weakest.step.why)}</p>}
+        <Path steps={path.steps} weakness={path.weakness} />
+      </section>
+      <section class="stack">
+        <h2>{texts.all(list.length)}</h2>
+        <p class="soft">
+          {texts.scales} {texts.computed} <Time at={computedAt} />.
+        </p>
+        <PathTable list={list.slice(0, shown)} chosen={path.id} onChoose={setId} />
+        {shown < list.length ? (
+          <div>
+            <Button onClick={() => setShown(shown + ROWS)}>{shared.more}</Button>
+          </div>
+        ) : null}
+      </section>
+    </>
+  );
+}
+
+function Score({ score }: { score: number }) {
+  return <Badge tone={score >= HIGH ? 'danger' : score >= SOME ? 'warning' : undefined}>{texts.score(score)}</Badge>;
+}
+
+function PathTable({
+  list,
+  chosen,
+  onChoose,
+}: {
+  list: readonly AttackPath[];
+  chosen: string;
+  onChoose: (id: string) => void;
+}) {
+  const step = ({ steps }: AttackPath, kind: Step['kind']) => steps.find((each) => each.kind === kind);
+  return (
+    <Table
+      caption={texts.table}
+      rows={list}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: texts.danger, cell: ({ score }) => <Score score={score} /> },
+        {
+          title: texts.columns.principal,
+          cell: (path) => <div class="breakable">{step(path, 'principal')?.name}</div>,
+        },
+        { title: texts.columns.credential, cell: (path) => <Named step={step(path, 'credential')} /> },
+        { title: texts.columns.grant, cell: (path) => <Named step={step(path, 'grant')} /> },
+        { title: texts.columns.secret, cell: (path) => <SecretLink name={step(path, 'secret')?.name ?? ''} /> },
+        {
+          title: shared.actions,
+          isActions: true,
+          cell: ({ id }) =>
+            id === chosen ? (
+              <span class="soft">{texts.isShown}</span>
+            ) : (
+              <Button isSmall onClick={() => onChoose(id)}>
+                {texts.show}
+              </Button>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+function Named({ step }: { step: Step | undefined }) {
+  if (step === undefined) return null;
+  return (
+    <>
+      <div class="breakable">{step.name}</div>
+      <div class="soft">{step.type.replaceAll('_', ' ')}</div>
+    </>
+  );
 }
 
 /** A chain of boxes with arrows, which wraps where the screen ends. */

@@ -16,7 +16,7 @@ export function filterOf({ query }: Place): Filter {
 }
 
 /** A time as a field for times has it: in the time zone of the browser, without its name. Empty for what is no time, as in a broken link. */
-function localTime(text: string): string {
+export function localTime(text: string): string {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return '';
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);

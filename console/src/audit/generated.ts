@@ -19,7 +19,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
   Secrets: {
     'secrets:list': 'List the secrets you may see, without values',
     'secrets:create': 'Create a secret',
-    'secrets:read': 'Read a secret, decrypted',
+    'secrets:read': 'Read a secret with its value',
     'secrets:update': 'Change a secret’s value, type, protection, metadata or rotation; each change is a new version',
     'secrets:delete': 'Delete a secret; it can be restored until the plan’s retention ends',
     'secrets:restore': 'Restore the most recently deleted secret at this path, or a specific one',
@@ -35,6 +35,12 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'secrets:find': 'Find secrets by a part of their path, in all vaults',
     'secrets:list_due': 'List secrets that need somebody, in all vaults',
     'secrets:find_known': 'Find which secrets have the values you found elsewhere',
+  },
+  Shares: {
+    share_created: 'Share a value by a link',
+    'shares:list': 'List the values that you shared, newest first',
+    share_revoked: 'Revoke a link',
+    share_opened: 'Open a link: take what was sealed',
   },
   'Composed environments': {
     'environments:list': 'List the composed environments of the tenant',
@@ -158,6 +164,11 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'policies:who_can': 'List who is allowed an action on a resource',
     'policies:explain': 'Say why you may or may not do something',
   },
+  'Access requests': {
+    access_requested: 'Request a role in a vault for a time',
+    'access_requests:list': 'List access that was given for a time, newest first',
+    access_ended: 'End access before its time',
+  },
   Approvals: {
     'approvals:list': 'List approvals, newest first',
     'approvals:read': 'Read an approval and its progress',
@@ -170,6 +181,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'audit:read_checkpoints': 'List the signed checkpoints of the audit log, newest first',
     'audit:sign': 'Sign a checkpoint of the audit log now',
     'audit:export': 'Export the whole audit log in chain order, for `coffer-verify`',
+    'audit:read_activity': 'Count what happened, by hour or minute',
   },
   Exporters: {
     'exporters:create': 'Send the audit log to a SIEM',
@@ -205,6 +217,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'webhooks:create': 'Subscribe to events',
     'webhooks:list': 'List webhooks',
     'webhooks:read': 'Read a webhook',
+    'webhooks:read_url': 'Read the URL of a webhook, whole',
     'webhooks:update': 'Change a webhook',
     'webhooks:delete': 'Delete a webhook',
     'webhooks:rotate': 'Replace the signing secret',

@@ -6,6 +6,7 @@ import { place, setQuery } from '../app/router.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Checkbox } from '../ui/field.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { Empty, ErrorNote, Notice } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
 import { saveFile } from '../ui/save-file.ts';
@@ -18,8 +19,12 @@ import { wordsOf } from './actions.ts';
 import { actorName, DecisionBadge, type Entry, EntryDetails } from './entry.tsx';
 import { FIELDS, type Filter, filterOf } from './filter.ts';
 import { ActiveFilters, Filters } from './filters.tsx';
+import { QuickFilters } from './quick-filters.tsx';
 import { auditTexts as texts } from './texts.ts';
 
+const Histogram = lazyPart<{ filter: Filter; hasLookUps: boolean; onApply: (filter: Filter) => void }>(
+  () => import('./histogram.tsx'),
+);
 const PAGE = 50;
 const SHOWN_MAX = 1000;
 const LIVE_MS = 3000;
@@ -67,7 +72,13 @@ function Audit() {
       {isRefused ? (
         <Empty title={texts.notSearched}>{texts.notSearchedText}</Empty>
       ) : (
-        <Entries key={`${key} ${showsLookUps(filter)}`} filter={filter} onApply={apply} />
+        <>
+          <QuickFilters filter={filter} onApply={apply} />
+          {filter.request_id === undefined ? (
+            <Histogram key={`histogram ${key}`} filter={filter} hasLookUps={showsLookUps(filter)} onApply={apply} />
+          ) : null}
+          <Entries key={`${key} ${showsLookUps(filter)}`} filter={filter} onApply={apply} />
+        </>
       )}
       {isVerifying ? <Verification onClose={() => setVerifying(false)} /> : null}
     </>

@@ -56,8 +56,12 @@ function Found({ cluster, crumbs, onChanged }: FoundProps) {
   const close = () => setOpened(null);
   const actions = (
     <>
-      {may.delete ? <Button onClick={() => setOpened('delete')}>{texts.delete}</Button> : null}
       {may.rotate ? <Button onClick={() => setOpened('rotate')}>{texts.rotate}</Button> : null}
+      {may.delete ? (
+        <Button kind="destructive" onClick={() => setOpened('delete')}>
+          {texts.delete}
+        </Button>
+      ) : null}
     </>
   );
   return (

@@ -134,6 +134,11 @@ function Comparison({ vaults }: { vaults: readonly VaultSummary[] }) {
                       { title: texts.path, cell: (path) => <code>{path}</code> },
                       ...list.map((column) => ({
                         title: column.name,
+                        head: (
+                          <span class="row">
+                            {column.name} <EnvironmentBadge environment={column.environment} />
+                          </span>
+                        ),
                         cell: (path: string) => (
                           <Cell
                             column={column}

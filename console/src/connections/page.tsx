@@ -78,12 +78,16 @@ function Found({
   const vaults = useLoaded(loadVaultNames, [changes]);
   const actions = (
     <>
-      {may.delete ? <Button onClick={open('delete')}>{texts.delete}</Button> : null}
       {may.update && status === 'active' ? <Button onClick={open('disable')}>{texts.disable}</Button> : null}
       {may.update && status === 'disabled' ? <Button onClick={open('enable')}>{texts.enable}</Button> : null}
       {may.update ? <Button onClick={open('edit')}>{texts.edit}</Button> : null}
       {may.export && may.share ? <Button onClick={open('bundle')}>{texts.bundle}</Button> : null}
       {may.rotate && may.share ? <Button onClick={open('rotate')}>{texts.rotate}</Button> : null}
+      {may.delete ? (
+        <Button kind="destructive" onClick={open('delete')}>
+          {texts.delete}
+        </Button>
+      ) : null}
     </>
   );
   return (

@@ -59,10 +59,14 @@ export default function Environment({ id }: { id: string }) {
             intro={description}
             actions={
               <>
-                {may.delete ? <Button onClick={() => setOpened('delete')}>{texts.delete}</Button> : null}
                 {may.bind ? (
                   <Button kind="primary" onClick={() => setOpened('bind')}>
                     {texts.bind}
+                  </Button>
+                ) : null}
+                {may.delete ? (
+                  <Button kind="destructive" onClick={() => setOpened('delete')}>
+                    {texts.delete}
                   </Button>
                 ) : null}
               </>

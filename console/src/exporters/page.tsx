@@ -68,7 +68,6 @@ function Found({ exporter, crumbs, onChanged }: FoundProps) {
   const close = () => setOpened(null);
   const actions = (
     <>
-      {may.delete ? <Button onClick={() => setOpened('delete')}>{texts.delete}</Button> : null}
       {may.replay ? <Button onClick={() => setOpened('replay')}>{texts.replay}</Button> : null}
       {may.update ? (
         <Button isBusy={pausing.isRunning} onClick={() => pausing.run(pause)}>
@@ -79,6 +78,11 @@ function Found({ exporter, crumbs, onChanged }: FoundProps) {
       {may.test ? (
         <Button kind="primary" isBusy={testing.isRunning} onClick={() => testing.run(test)}>
           {texts.test}
+        </Button>
+      ) : null}
+      {may.delete ? (
+        <Button kind="destructive" onClick={() => setOpened('delete')}>
+          {texts.delete}
         </Button>
       ) : null}
     </>

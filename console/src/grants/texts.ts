@@ -53,6 +53,7 @@ export const membersTexts = {
   because: {
     role: (name: string) => `as ${name} of the organization`,
     membership: (name: string) => `as ${name} of the vault`,
+    access: (name: string) => `as ${name} for a time`,
     group: (name: string) => `by group ${name}`,
     policy: (name: string) => `by policy ${name}`,
     connection: (name: string) => `by its connection ${name}`,

@@ -71,9 +71,13 @@ function GroupDetail({ group, directory, onChanged }: { group: Group; directory:
         intro={description}
         actions={
           <>
-            {may.delete ? <Button onClick={() => setOpened({ what: 'delete' })}>{texts.delete}</Button> : null}
             {may.update ? <Button onClick={() => setOpened({ what: 'describe' })}>{texts.describe}</Button> : null}
             {add}
+            {may.delete ? (
+              <Button kind="destructive" onClick={() => setOpened({ what: 'delete' })}>
+                {texts.delete}
+              </Button>
+            ) : null}
           </>
         }
       />

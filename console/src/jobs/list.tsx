@@ -4,6 +4,7 @@ import { useMay } from '../app/capabilities.ts';
 import { useAction, useLoaded } from '../app/loading.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
+import { Facts } from '../ui/facts.tsx';
 import { ErrorNote, WhenLoaded } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
 import { Table } from '../ui/table.tsx';
@@ -21,8 +22,63 @@ export default function JobsPage() {
   return (
     <>
       <PageHead title={texts.title} intro={texts.intro} />
-      <WhenAllowed check={['jobs:list', 'job']}>{() => <LoadedJobs />}</WhenAllowed>
+      <WhenAllowed check={['jobs:list', 'job']}>
+        {() => (
+          <>
+            <LoadedNodes />
+            <LoadedJobs />
+          </>
+        )}
+      </WhenAllowed>
     </>
+  );
+}
+
+/** For operators: which nodes there are, and whether each was seen lately. */
+function LoadedNodes() {
+  const may = useMay({ nodes: ['nodes:list', 'node'] });
+  return may.nodes ? <Nodes /> : null;
+}
+
+/** A node reports itself every ten seconds. */
+const SEEN_WITHIN_MS = 60_000;
+
+function Nodes() {
+  const loaded = useLoaded((signal) => call('GET /admin/nodes', {}, { signal }), []);
+  return (
+    <section class="stack">
+      <h2>{texts.nodes}</h2>
+      <WhenLoaded of={loaded}>
+        {({ nodes }) => {
+          const newest = Math.max(...nodes.map(({ schema_version }) => schema_version));
+          const lastSeen = Math.max(...nodes.map(({ seen_at }) => Date.parse(seen_at)));
+          return (
+            <div class="grid">
+              {nodes.map((node) => {
+                const isSilent = lastSeen - Date.parse(node.seen_at) > SEEN_WITHIN_MS;
+                return (
+                  <div class="card" key={node.id}>
+                    <div class="row between">
+                      <strong class="breakable">{node.region ?? node.id}</strong>
+                      <Badge tone={isSilent ? 'danger' : 'good'}>{isSilent ? texts.silent : texts.seen}</Badge>
+                    </div>
+                    <Facts
+                      of={[
+                        [texts.node, node.is_answering ? texts.answering(node.id) : node.id],
+                        [texts.release, node.release],
+                        node.schema_version < newest ? [texts.schema, texts.older(node.schema_version, newest)] : null,
+                        [texts.nodeStarted, <Time at={node.started_at} />],
+                        [texts.lastSeen, <Time at={node.seen_at} />],
+                      ]}
+                    />
+                  </div>
+                );
+              })}
+            </div>
+          );
+        }}
+      </WhenLoaded>
+    </section>
   );
 }
 

@@ -60,9 +60,6 @@ function Found({ found, crumbs, onChanged }: { found: Key; crumbs: ComponentChil
   };
   const actions = (
     <>
-      {may.delete && !delete_protection && status === 'active' ? (
-        <Button onClick={() => setOpened('delete')}>{texts.delete}</Button>
-      ) : null}
       {may.update ? (
         <Button isBusy={protecting.isRunning} onClick={() => protecting.run(protect)}>
           {delete_protection ? texts.unprotect : texts.protect}
@@ -71,6 +68,11 @@ function Found({ found, crumbs, onChanged }: { found: Key; crumbs: ComponentChil
       {may.rotate ? (
         <Button kind="primary" onClick={() => setOpened('rotate')}>
           {texts.rotate}
+        </Button>
+      ) : null}
+      {may.delete && !delete_protection && status === 'active' ? (
+        <Button kind="destructive" onClick={() => setOpened('delete')}>
+          {texts.delete}
         </Button>
       ) : null}
     </>

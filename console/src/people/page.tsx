@@ -57,7 +57,11 @@ function Person({ user, crumbs, onChanged }: { user: User; crumbs: preact.Compon
   // Whoever has a second factor signs in with it, and an invitation would get past it.
   const mayInvite = may.invite && mayChange && status !== 'disabled' && !hasPassword && !hasFactor;
   const isNew = user.second_factors.some(({ opens_fortress_from }) => Date.parse(opens_fortress_from) > Date.now());
-  const open = (part: Opened, text: string) => <Button onClick={() => setOpened(part)}>{text}</Button>;
+  const open = (part: Opened, text: string, kind?: 'destructive') => (
+    <Button {...(kind && { kind })} onClick={() => setOpened(part)}>
+      {text}
+    </Button>
+  );
   const actions = (
     <>
       {mayInvite ? open('invite', texts.resend) : null}
@@ -65,8 +69,8 @@ function Person({ user, crumbs, onChanged }: { user: User; crumbs: preact.Compon
       {may.trust && mayChange && status === 'active' && !isMe && isNew ? open('trust', texts.trustFactor) : null}
       {mayUpdate && !isMe && status === 'disabled' ? open('enable', texts.enable) : null}
       {mayUpdate && !isMe && status !== 'disabled' ? open('disable', texts.disable) : null}
-      {may.delete && mayChange && !isMe ? open('delete', texts.delete) : null}
       {mayUpdate ? open('role', texts.changeRole) : null}
+      {may.delete && mayChange && !isMe ? open('delete', texts.delete, 'destructive') : null}
     </>
   );
   const changed = () => {

@@ -146,7 +146,11 @@ function Editing({
         crumbs={crumbs}
         intro={policy === null ? texts.intro : null}
         actions={
-          may.delete && policy !== null ? <Button onClick={() => setDeleting(true)}>{texts.delete}</Button> : null
+          may.delete && policy !== null ? (
+            <Button kind="destructive" onClick={() => setDeleting(true)}>
+              {texts.delete}
+            </Button>
+          ) : null
         }
       />
       <div class="columns">

@@ -4,6 +4,7 @@ import { useAction } from '../app/loading.ts';
 import { href, navigate } from '../app/router.ts';
 import { Button } from '../ui/button.tsx';
 import { listOf } from '../ui/comma-list.ts';
+import { Confirm } from '../ui/confirm.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Select, TextArea, TextField } from '../ui/field.tsx';
 import { messageOf } from '../ui/field-problems.ts';
@@ -101,8 +102,8 @@ export function EditSecret({
 }
 
 export function DeleteSecret({ vault, secret, onClose }: ChangeProps) {
-  const { path, id } = secret;
-  const submit = async () => {
+  const { path, id, environment } = secret;
+  const remove = async () => {
     await call('DELETE /v1/vaults/{vault}/secrets/{path}', { path: { vault, path } });
     toast(texts.deleted(path), () => {
       call('POST /v1/vaults/{vault}/secrets/{path}/restore', { path: { vault, path }, body: { secret_id: id } }).then(
@@ -113,9 +114,15 @@ export function DeleteSecret({ vault, secret, onClose }: ChangeProps) {
     navigate(href('vaults', vault));
   };
   return (
-    <FormDialog title={`${texts.delete} ${path}`} submitText={texts.delete} isDanger onClose={onClose} submit={submit}>
-      <p>{texts.deleteText}</p>
-    </FormDialog>
+    <Confirm
+      title={`${texts.delete} ${path}`}
+      submitText={texts.delete}
+      {...(environment === 'production' && { typed: path, production: vault })}
+      work={remove}
+      onClose={onClose}
+    >
+      {texts.deleteText}
+    </Confirm>
   );
 }
 

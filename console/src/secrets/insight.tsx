@@ -1,4 +1,5 @@
 import { call } from '../app/api.ts';
+import { useMay } from '../app/capabilities.ts';
 import { useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
@@ -87,9 +88,14 @@ export function SecretReaders({ vault, path }: { vault: string; path: string }) 
     },
     [vault, path],
   );
+  const may = useMay({ paths: ['attack_paths:list', 'attack-path/*'] });
+  const ways = `${href('attack-paths')}?${new URLSearchParams({ find: `${vault}/${path}` })}`;
   return (
     <section class="card">
-      <h2>{texts.readers}</h2>
+      <div class="row between">
+        <h2>{texts.readers}</h2>
+        {may.paths ? <a href={ways}>{texts.attackPaths}</a> : null}
+      </div>
       <WhenLoaded of={readers}>
         {({ principals, truncated, hidden }) => (
           <>

@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks';
+import { ReadsPlot } from '../anomalies/index.ts';
 import { call, coffer } from '../app/api.ts';
 import { useMay } from '../app/capabilities.ts';
+import { useEnvironment } from '../app/environment.ts';
 import { useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
 import { Badge, EnvironmentBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Facts } from '../ui/facts.tsx';
 import { TextField } from '../ui/field.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { lazyPart } from '../ui/lazy-part.tsx';
 import { Empty, Notice, WhenLoaded } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
@@ -32,7 +35,9 @@ export default function SecretPage({ vault, path }: { vault: string; path: strin
   const found = useLoaded((signal) => findSecret(vault, path, signal), [vault, path]);
   const crumbs = (
     <>
-      <a href={href('vaults')}>{texts.vaults}</a> / <a href={href('vaults', vault)}>{vault}</a>
+      <a href={href('vaults')}>{texts.vaults}</a>
+      <Icon name="chevronRight" />
+      <a href={href('vaults', vault)}>{vault}</a>
     </>
   );
   return (
@@ -72,6 +77,7 @@ function Secret({
   onChanged: () => void;
 }) {
   const { path } = secret;
+  useEnvironment(`${vault}/${path}`, secret.environment);
   const resource = `vault/${vault}/${path}`;
   const may = useMay({
     read: ['secrets:read', resource],
@@ -80,6 +86,7 @@ function Secret({
     delete: ['secrets:delete', resource],
     rollback: ['secrets:rollback', resource],
     audit: ['audit:read', 'audit'],
+    anomalies: ['anomalies:read', resource],
     members: ['members:list', `vault/${vault}`],
     whoCan: ['policies:simulate', 'policy'],
     risk: ['secrets:read_metadata', resource],
@@ -101,11 +108,15 @@ function Secret({
   };
   const actions = (
     <>
-      {may.delete ? <Button onClick={() => setOpened('delete')}>{texts.delete}</Button> : null}
       {may.rotate && !isZeroKnowledge ? <Button onClick={() => setOpened('rotate')}>{texts.rotate}</Button> : null}
       {may.update ? (
         <Button kind="primary" onClick={() => setOpened('edit')}>
           {texts.edit}
+        </Button>
+      ) : null}
+      {may.delete ? (
+        <Button kind="destructive" onClick={() => setOpened('delete')}>
+          {texts.delete}
         </Button>
       ) : null}
     </>
@@ -113,7 +124,12 @@ function Secret({
   const changes = { vault, secret, onClose: close, onDone: changed };
   return (
     <>
-      <PageHead title={path} crumbs={crumbs} actions={actions} />
+      <PageHead
+        title={path}
+        crumbs={crumbs}
+        actions={actions}
+        visit={{ title: path, kind: texts.kind(vault), address: href('vaults', vault, 'secret', path) }}
+      />
       <div class="columns">
         <div class="stack">
           {may.read ? (
@@ -128,6 +144,7 @@ function Secret({
               )}
             </section>
           ) : null}
+          {may.anomalies ? <ReadsPlot resource={resource} isClose={false} maySeeLog={may.audit} /> : null}
           <SecretVersions
             vault={vault}
             secret={secret}

@@ -14,3 +14,17 @@ export const passphraseTexts = {
     strong: 'Strong.',
   },
 } as const;
+
+export const changePassphraseTexts = {
+  title: 'Change the passphrase',
+  submit: 'Change the passphrase',
+  text: 'Every value is opened and sealed again in this browser. If it is interrupted, do it again with the same two passphrases: it continues. Everybody who uses the vault needs the new one.',
+  from: 'Passphrase until now',
+  to: 'New passphrase',
+  same: 'This is the passphrase that the vault has.',
+  progress: (count: number) => `${count === 1 ? '1 value is' : `${count} values are`} done. Leave this page open.`,
+  changed: (vault: string, count: number) =>
+    `The passphrase of ${vault} is changed: ${count === 1 ? '1 value is' : `${count} values are`} sealed under it.`,
+  refused:
+    'Neither passphrase opens these values. Write them anew or delete them, and change the passphrase again with the same two: until then the change is not over.',
+} as const;

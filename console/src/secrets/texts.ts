@@ -11,6 +11,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 const everyDays = (days: number) => (days === 1 ? 'every day' : `every ${days} days`);
 
 export const secretTexts = {
+  kind: (vault: string) => `Secret in ${vault}`,
   vaults: 'Vaults',
   value: 'Value',
   fortressNote: 'A fortress secret: you are asked for a second factor before you see or copy it.',
@@ -78,6 +79,9 @@ export const secretTexts = {
   rotation: 'Next rotation',
   lastRotated: 'Last rotated',
   rotationFailed: 'The last rotation failed.',
+  attackPaths: 'Attack paths to it',
+  versionAt: (version: number, day: string) => `v${version}, ${day}`,
+  nextAt: (day: string) => `next, ${day}`,
   versions: 'Versions',
   operation: 'What happened',
   done: (operation: string, author: string) => `${OPERATIONS[operation] ?? operation} by ${author}`,
@@ -107,6 +111,7 @@ export const secretTexts = {
   because: {
     role: (name: string) => name,
     membership: (name: string) => `${name} of this vault`,
+    access: (name: string) => `${name} for a time`,
     group: (name: string) => `in group ${name}`,
     policy: (name: string) => `policy ${name}`,
     connection: () => 'connection to this vault',

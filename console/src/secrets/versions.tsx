@@ -2,11 +2,13 @@ import { useEffect, useState } from 'preact/hooks';
 import { call } from '../app/api.ts';
 import { useAction } from '../app/loading.ts';
 import { useCall } from '../app/use-call.ts';
+import { type Moment, TimeLine } from '../plots/time-line.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, FormDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ErrorNote, WhenLoaded } from '../ui/notice.tsx';
+import { waitsForApproval } from '../ui/pending-approval.ts';
 import { hideWhenLeft } from '../ui/secret-value.tsx';
 import { Table } from '../ui/table.tsx';
 import { shared } from '../ui/texts.ts';
@@ -39,54 +41,57 @@ export function SecretVersions({ vault, secret, mayRead, mayRollback, onRead, on
       <h2>{texts.versions}</h2>
       <WhenLoaded of={versions}>
         {({ versions: list }) => (
-          <Table
-            caption={texts.versions}
-            rows={list}
-            keyOf={({ version }) => version}
-            columns={[
-              {
-                title: texts.version,
-                cell: ({ version, is_current }) => (
-                  <span class="row">
-                    {version} {is_current ? <Badge tone="good">{texts.current}</Badge> : null}
-                  </span>
-                ),
-              },
-              {
-                title: texts.operation,
-                cell: ({ operation, reason, author, restored_from, has_new_value }) => (
-                  <>
-                    {restored_from !== null
-                      ? texts.broughtBack(restored_from, author.name)
-                      : has_new_value
-                        ? texts.done(operation, author.name)
-                        : texts.valueStayed(author.name)}
-                    {reason === '' ? null : <div class="soft">{reason}</div>}
-                  </>
-                ),
-              },
-              { title: texts.when, cell: ({ created_at }) => <Time at={created_at} /> },
-              {
-                title: shared.actions,
-                isActions: true,
-                cell: ({ version, is_current }) =>
-                  is_current ? null : (
+          <>
+            <VersionLine list={list} next={secret.next_rotation} />
+            <Table
+              caption={texts.versions}
+              rows={list}
+              keyOf={({ version }) => version}
+              columns={[
+                {
+                  title: texts.version,
+                  cell: ({ version, is_current }) => (
                     <span class="row">
-                      {mayRead ? (
-                        <Button isSmall onClick={() => setOpened({ kind: 'compare', version })}>
-                          {texts.compare}
-                        </Button>
-                      ) : null}
-                      {mayRollback ? (
-                        <Button isSmall onClick={() => setOpened({ kind: 'rollback', version })}>
-                          {texts.rollback}
-                        </Button>
-                      ) : null}
+                      {version} {is_current ? <Badge tone="good">{texts.current}</Badge> : null}
                     </span>
                   ),
-              },
-            ]}
-          />
+                },
+                {
+                  title: texts.operation,
+                  cell: ({ operation, reason, author, restored_from, has_new_value }) => (
+                    <>
+                      {restored_from !== null
+                        ? texts.broughtBack(restored_from, author.name)
+                        : has_new_value
+                          ? texts.done(operation, author.name)
+                          : texts.valueStayed(author.name)}
+                      {reason === '' ? null : <div class="soft">{reason}</div>}
+                    </>
+                  ),
+                },
+                { title: texts.when, cell: ({ created_at }) => <Time at={created_at} /> },
+                {
+                  title: shared.actions,
+                  isActions: true,
+                  cell: ({ version, is_current }) =>
+                    is_current ? null : (
+                      <span class="row">
+                        {mayRead ? (
+                          <Button isSmall onClick={() => setOpened({ kind: 'compare', version })}>
+                            {texts.compare}
+                          </Button>
+                        ) : null}
+                        {mayRollback ? (
+                          <Button isSmall onClick={() => setOpened({ kind: 'rollback', version })}>
+                            {texts.rollback}
+                          </Button>
+                        ) : null}
+                      </span>
+                    ),
+                },
+              ]}
+            />
+          </>
         )}
       </WhenLoaded>
       {opened?.kind === 'compare' ? (
@@ -114,6 +119,26 @@ export function SecretVersions({ vault, secret, mayRead, mayRollback, onRead, on
       ) : null}
     </section>
   );
+}
+
+const MONTH = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
+
+/** The versions on a line of time, with the next one that is planned. The table has all of them. */
+function VersionLine({
+  list,
+  next,
+}: {
+  list: readonly { version: number; created_at: string; is_current: boolean }[];
+  next: string | null;
+}) {
+  if (list.length < 2) return null;
+  const moments = list.map(({ version, created_at, is_current }): Moment => {
+    const at = Date.parse(created_at);
+    return { at, text: texts.versionAt(version, MONTH.format(at)), kind: is_current ? 'now' : 'past' };
+  });
+  const planned: Moment[] =
+    next === null ? [] : [{ at: Date.parse(next), text: texts.nextAt(MONTH.format(Date.parse(next))), kind: 'next' }];
+  return <TimeLine moments={[...moments, ...planned]} />;
 }
 
 interface TwoVersions {
@@ -179,7 +204,7 @@ function Rollback({ vault, path, version, current, onClose, onDone }: TwoVersion
       path: { vault, path },
       body: { to_version: version, expected_version: current, ...(reason !== '' && { reason }) },
     });
-    toast(texts.saved(written.version));
+    if (!waitsForApproval(written)) toast(texts.saved(written.version));
     onDone();
   };
   return (

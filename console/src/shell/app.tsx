@@ -1,45 +1,41 @@
-import type { ComponentType } from 'preact';
+import type { CofferError } from '@coffer/client';
 import { useEffect, useState } from 'preact/hooks';
 import { leaveStale, me, resume } from '../app/api.ts';
+import { loadFrameFiles } from '../app/files.ts';
 import { isIdle } from '../app/idle.ts';
-import { openedInvitation } from '../app/invitation-link.ts';
 import { asCofferError } from '../app/loading.ts';
-import { isPage, type PageName, type PageProps } from '../app/page.ts';
+import { isUnreachable, reconnections } from '../app/reachable.ts';
 import { place } from '../app/router.ts';
 import { isSessionChanged, sessionOwner } from '../app/session-owner.ts';
-import { stepUpAsked } from '../app/step-up-prompt.ts';
 import { sessionChangedText } from '../app/texts.ts';
 import SignInPage from '../sign-in/page.tsx';
-import { Button, LinkButton } from '../ui/button.tsx';
-import { lazyPart } from '../ui/lazy-part.tsx';
-import { Empty, ErrorNote, Notice, TrustedFactorHelp } from '../ui/notice.tsx';
-import { PageHead } from '../ui/page-head.tsx';
-import { shared } from '../ui/texts.ts';
-import { Toasts } from '../ui/toasts.tsx';
-import { Layout } from './layout.tsx';
-import { Palette } from './palette.tsx';
-import { ROUTES } from './routes.ts';
-import { layoutTexts } from './texts.ts';
-
-const FortressHelp = lazyPart(() => import('../fortress/help.tsx'));
-const StepUp = lazyPart(() => import('./step-up.tsx'));
+import { Button } from '../ui/button.tsx';
+import { Lazy } from '../ui/lazy-part.tsx';
+import { ErrorNote, Notice } from '../ui/notice.tsx';
+import { appTexts } from './app-texts.ts';
+import { reloadOnce } from './reload.ts';
+import { routeOf } from './routes.ts';
 
 /** Exported here because pages need it too: what only the entry imports beside them becomes a file of its own. */
 export { watchClipboard } from '../ui/clipboard.ts';
 
 export function App() {
-  const [error, setError] = useState<unknown>(null);
+  const [error, setError] = useState<CofferError | null>(null);
   useEffect(() => {
     if (sessionOwner() !== null && !isIdle()) loadAhead();
-    (isIdle() ? leaveStale() : resume()).catch(setError);
+    (isIdle() ? leaveStale() : resume()).catch((caught) => setError(asCofferError(caught)));
   }, []);
+  const reconnected = reconnections.value;
+  useEffect(() => {
+    if (isUnreachable(error)) location.reload();
+  }, [reconnected]);
   if (isSessionChanged.value) return <SessionChanged />;
   if (error !== null) {
     return (
       <div class="centered">
         <div class="sign-in stack">
-          <h1>{layoutTexts.failed}</h1>
-          <ErrorNote error={asCofferError(error)} retry={() => location.reload()} />
+          <h1>{appTexts.failed}</h1>
+          <ErrorNote error={error} retry={() => location.reload()} />
         </div>
       </div>
     );
@@ -47,70 +43,27 @@ export function App() {
   const person = me.value;
   if (person === undefined) return null;
   if (person === null) return <SignInPage rest={place.value.segments} />;
-  const [first = '', ...rest] = place.value.segments;
-  const load = routeOf(first);
-  return (
-    <TrustedFactorHelp.Provider value={FortressHelp}>
-      <Layout>
-        {openedInvitation.value === null ? null : <Notice kind="warning">{layoutTexts.invitationOpened}</Notice>}
-        {load === undefined ? <NotFound /> : <Lazy key={first} load={load} rest={rest} />}
-      </Layout>
-      {stepUpAsked.value === null ? null : <StepUp />}
-      <Palette />
-      <Toasts />
-    </TrustedFactorHelp.Provider>
-  );
+  return <Lazy load={loadFrame} props={{}} whenMissing={reloadOnce} />;
 }
 
-function routeOf(first: string): (typeof ROUTES)[PageName] | undefined {
-  return isPage(first) ? ROUTES[first] : undefined;
+async function loadFrame() {
+  const [, frame] = await Promise.all([loadFrameFiles(), import('./frame.tsx')]);
+  return frame;
 }
 
 /** The page is loaded while the service is asked who is signed in. If that fails, it fails again when it is shown, and says so there. */
 function loadAhead(): void {
-  routeOf(place.value.segments[0] ?? '')?.().catch(() => {});
-}
-
-function Lazy({ load, rest }: { load: () => Promise<{ default: ComponentType<PageProps> }>; rest: readonly string[] }) {
-  const [Page, setPage] = useState<ComponentType<PageProps> | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    load().then((module) => setPage(() => module.default), whenNotLoaded(setError));
-  }, []);
-  if (error !== null) return <ErrorNote error={asCofferError(error)} retry={() => location.reload()} />;
-  return Page === null ? null : <Page rest={rest} />;
-}
-
-/** After an upgrade of the service the files of the old console are gone, so the page is loaded again, once. */
-function whenNotLoaded(fail: (error: unknown) => void): (error: unknown) => void {
-  return (error) => {
-    const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
-    if (Date.now() - last < RELOAD_MS) return fail(error);
-    sessionStorage.setItem(RELOADED, String(Date.now()));
-    location.reload();
-  };
-}
-
-const RELOADED = 'coffer-reloaded';
-const RELOAD_MS = 30_000;
-
-function NotFound() {
-  return (
-    <>
-      <PageHead title={shared.notFoundTitle} />
-      <Empty title={shared.notFoundText} action={<LinkButton href="#/">{shared.goHome}</LinkButton>} />
-    </>
-  );
+  for (const load of [loadFrame, routeOf(place.value.segments[0] ?? '')]) load?.().catch(() => {});
 }
 
 function SessionChanged() {
   return (
     <main class="centered">
       <div class="sign-in card">
-        <h1>{layoutTexts.sessionChanged}</h1>
+        <h1>{appTexts.sessionChanged}</h1>
         <Notice kind="danger">{sessionChangedText}</Notice>
         <Button kind="primary" onClick={() => location.reload()}>
-          {layoutTexts.loadAgain}
+          {appTexts.loadAgain}
         </Button>
       </div>
     </main>
@@ -120,7 +73,7 @@ function SessionChanged() {
 export function Insecure() {
   return (
     <div class="centered">
-      <Notice kind="danger">{layoutTexts.insecure}</Notice>
+      <Notice kind="danger">{appTexts.insecure}</Notice>
     </div>
   );
 }

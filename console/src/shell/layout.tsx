@@ -1,13 +1,17 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { me, signOut } from '../app/api.ts';
-import { type Check, useMay } from '../app/capabilities.ts';
+import { shownEnvironment } from '../app/environment.ts';
+import { check, unreachableSince } from '../app/reachable.ts';
 import { href, place } from '../app/router.ts';
-import { loadWaiting, waitingForMe } from '../approvals/waiting.ts';
 import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Mark } from '../ui/mark.tsx';
-import { NAVIGATION, type NavigationEntry } from './navigation.ts';
+import { isRail, toggleRail } from './choices.ts';
+import { openKeys } from './keys.tsx';
+import { Navigation } from './navigation-list.tsx';
 import { openPalette } from './palette.tsx';
+import { TabBar } from './tab-bar.tsx';
 import { layoutTexts } from './texts.ts';
 import { nextTheme, theme } from './theme.ts';
 
@@ -22,7 +26,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
   const person = me.value;
   if (!person) return null;
   return (
-    <div class="shell">
+    <div class={isRail.value ? 'shell rail' : 'shell'}>
       <header class={isOpen ? 'nav open' : 'nav'}>
         <a
           class="skip"
@@ -34,87 +38,115 @@ export function Layout({ children }: { children: ComponentChildren }) {
         >
           {layoutTexts.skip}
         </a>
-        <div class="nav-top">
-          <a class="nav-brand" href="#/">
-            <Mark /> {layoutTexts.product}
-          </a>
-          <span class="nav-toggle">
-            <button type="button" class="button small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              {layoutTexts.menu}
-            </button>
+        <a class="nav-brand" href="#/" title={person.tenant.name}>
+          <Mark />
+          <span>
+            {layoutTexts.product}
+            <small>{person.tenant.name}</small>
           </span>
-        </div>
-        <div class="nav-tenant" title={person.tenant.name}>
-          {person.tenant.name}
-        </div>
+        </a>
         <div class="nav-body">
-          <Button onClick={openPalette}>
-            {layoutTexts.find} <kbd class="keys">{layoutTexts.paletteKeys[isMac ? 1 : 0]}</kbd>
-          </Button>
+          <button type="button" class="find" onClick={openPalette} title={layoutTexts.find}>
+            <Icon name="search" />
+            <span>{layoutTexts.find}</span> <kbd class="keys">{layoutTexts.paletteKeys[isMac ? 1 : 0]}</kbd>
+          </button>
           <Navigation />
-          <div class="nav-foot">
-            <a href={href('me')} class="soft">
-              {person.user.email}
-            </a>
-            <div class="row">
-              <Button isSmall onClick={nextTheme}>
-                {layoutTexts.theme(theme.value)}
-              </Button>
-              <Button isSmall onClick={() => signOut()}>
-                {layoutTexts.signOut}
-              </Button>
-            </div>
-          </div>
+          <Foot name={person.user.name} email={person.user.email} />
         </div>
       </header>
-      <main class="main">{children}</main>
+      <div class="column">
+        <ProductionBar />
+        <OfflineBar />
+        <main class="main">{children}</main>
+      </div>
+      <TabBar isMenuOpen={isOpen} onMenu={() => setOpen(!isOpen)} />
     </div>
   );
 }
 
-function Navigation() {
-  const entries = NAVIGATION.flatMap((section) => section.entries);
-  const checks = Object.fromEntries(
-    entries.flatMap(({ path, check }) => (check === null ? [] : [[path, check]])),
-  ) as Record<string, Check>;
-  const may = useMay(checks);
-  const isShown = ({ path, check }: NavigationEntry) => check === null || may[path] === true;
-  const [current = ''] = place.value.segments;
-  const waitingCount = waitingForMe.value;
-  useEffect(() => {
-    // It is a reminder, so a failure is no news.
-    loadWaiting().catch(() => {});
-  }, []);
-  const ref = useRef<HTMLElement>(null);
-  const shownCount = entries.filter(isShown).length;
-  useEffect(() => {
-    ref.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ block: 'nearest' });
-  }, [current, shownCount]);
+function Foot({ name, email }: { name: string; email: string }) {
   return (
-    <nav ref={ref} aria-label={layoutTexts.navigation}>
-      {NAVIGATION.map(({ title, entries: own }) => {
-        const shown = own.filter(isShown);
-        if (shown.length === 0) return null;
-        return (
-          <div key={title}>
-            <h2>{title}</h2>
-            <ul>
-              {shown.map(({ path, title: text }) => (
-                <li key={path}>
-                  <a href={href(path)} aria-current={path === current ? 'page' : undefined}>
-                    {text}
-                    {path === 'approvals' && waitingCount > 0 ? (
-                      <span class="badge accent">
-                        {waitingCount} <span class="visually-hidden">{layoutTexts.waiting(waitingCount)}</span>
-                      </span>
-                    ) : null}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </div>
-        );
-      })}
-    </nav>
+    <div class="nav-foot">
+      <a class="nav-me" href={href('me')} title={email}>
+        <span class="face" aria-hidden="true">
+          {initialsOf(name || email)}
+        </span>
+        <span>
+          {name || email}
+          {name === '' ? null : <small>{email}</small>}
+        </span>
+      </a>
+      <div class="row">
+        <FootButton icon={THEME_ICONS[theme.value]} text={layoutTexts.theme(theme.value)} onClick={nextTheme} />
+        <FootButton icon="help" text={layoutTexts.keys.title} onClick={openKeys} />
+        <FootButton
+          icon="panel"
+          text={isRail.value ? layoutTexts.widen : layoutTexts.narrow}
+          class="rail-toggle"
+          onClick={toggleRail}
+        />
+        <Button isSmall onClick={() => signOut()}>
+          {layoutTexts.signOut}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+const THEME_ICONS = { system: 'contrast', light: 'sun', dark: 'moon' } as const;
+
+function FootButton({
+  icon,
+  text,
+  onClick,
+  class: className = '',
+}: {
+  icon: Parameters<typeof Icon>[0]['name'];
+  text: string;
+  onClick: () => void;
+  class?: string;
+}) {
+  return (
+    <button type="button" class={`icon-button ${className}`} aria-label={text} title={text} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** At most two letters for a name or an address. */
+function initialsOf(name: string): string {
+  const parts = name.replace(/@.*/, '').split(/[^\p{L}\p{N}]+/u);
+  return parts
+    .filter(Boolean)
+    .slice(0, 2)
+    .map((part) => part.charAt(0).toUpperCase())
+    .join('');
+}
+
+/** One message for all that fails meanwhile. What was loaded before stays readable. */
+function OfflineBar() {
+  const since = unreachableSince.value;
+  if (since === null) return null;
+  return (
+    <section class="offline-bar" aria-label={layoutTexts.offline}>
+      <Icon name="offline" />
+      <span role="status">{layoutTexts.offlineSince(since)}</span>
+      <Button isSmall onClick={() => void check()}>
+        {layoutTexts.tryNow}
+      </Button>
+    </section>
+  );
+}
+
+/** Stays in sight on every page about production. */
+function ProductionBar() {
+  const shown = shownEnvironment.value;
+  if (shown?.environment !== 'production') return null;
+  return (
+    <section class="production-bar" aria-label={layoutTexts.production}>
+      <Icon name="shield" />
+      <strong>{layoutTexts.production}</strong>
+      <span>{layoutTexts.productionText(shown.name)}</span>
+    </section>
   );
 }

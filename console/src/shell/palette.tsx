@@ -5,8 +5,11 @@ import { call } from '../app/api.ts';
 import { mayOne } from '../app/capabilities.ts';
 import { useLoaded } from '../app/loading.ts';
 import { href, navigate } from '../app/router.ts';
+import { pinnedVisits, recentVisits } from '../app/visits.ts';
 import { loadConnections, loadUsers } from '../people/data.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icon.tsx';
+import type { IconName } from '../ui/icon-names.ts';
 import { ErrorNote } from '../ui/notice.tsx';
 import { bestMatches, type Searched } from './matching.ts';
 import { type NavigationEntry, navigationEntries } from './navigation.ts';
@@ -45,6 +48,7 @@ interface Target extends Searched {
   readonly title: string;
   readonly kind: string;
   readonly address: string;
+  readonly icon?: IconName;
 }
 
 export function Palette() {
@@ -76,10 +80,11 @@ function OpenPalette() {
     bestMatches([...(targets.data ?? []), ...(principals.data ?? [])], words),
     bestMatches(secrets.data?.targets ?? [], words),
   ];
-  const found = [...names.slice(0, Math.max(NAMES_MIN, SHOWN_MAX - ofSecrets.length)), ...ofSecrets].slice(
-    0,
-    SHOWN_MAX,
-  );
+  const found = [
+    ...(isTyped ? [] : visitedTargets()),
+    ...names.slice(0, Math.max(NAMES_MIN, SHOWN_MAX - ofSecrets.length)),
+    ...ofSecrets,
+  ].slice(0, SHOWN_MAX);
   const isMore = secrets.data?.isMore === true || names.length + ofSecrets.length > found.length;
   const close = () => {
     isOpen.value = false;
@@ -126,6 +131,7 @@ function OpenPalette() {
             tabIndex={-1}
             onClick={() => open(target)}
           >
+            <Icon name={target.icon ?? KIND_ICONS[target.kind] ?? 'key'} />
             <span>{target.title}</span>
             <span class="soft">{target.kind}</span>
           </div>
@@ -156,6 +162,25 @@ interface Shown {
   isSearching: boolean;
   words: readonly string[];
 }
+
+/** Before anything is typed: what somebody pinned, then what they opened lately. */
+function visitedTargets(): Target[] {
+  const pinned = pinnedVisits.value;
+  const recent = recentVisits.value.filter(({ address }) => pinned.every((each) => each.address !== address));
+  return [
+    ...pinned.map((each): Target => ({ ...each, searched: [], icon: 'star' })),
+    ...recent.map((each): Target => ({ ...each, searched: [], icon: 'clock' })),
+  ];
+}
+
+const { kinds } = layoutTexts;
+const KIND_ICONS: Readonly<Record<string, IconName>> = {
+  [kinds.page]: 'arrowRight',
+  [kinds.action]: 'add',
+  [kinds.person]: 'people',
+  [kinds.connection]: 'connections',
+  [kinds.vault]: 'vaults',
+};
 
 async function allTargets(signal: AbortSignal): Promise<Target[]> {
   const ofKind = async (entries: readonly NavigationEntry[], kind: string) => {

@@ -1,10 +1,10 @@
 import type { ComponentType } from 'preact';
-import type { PageName, PageProps } from '../app/page.ts';
+import { isPage, type PageName, type PageProps } from '../app/page.ts';
 
 type Load = () => Promise<{ default: ComponentType<PageProps> }>;
 
 /** Pages by the first segment of their address. Each is loaded when it is opened. */
-export const ROUTES: Readonly<Record<PageName, Load>> = {
+const ROUTES: Readonly<Record<PageName, Load>> = {
   '': () => import('../start/page.tsx'),
   approvals: () => import('../approvals/list.tsx'),
   audit: () => import('../audit/list.tsx'),
@@ -12,6 +12,7 @@ export const ROUTES: Readonly<Record<PageName, Load>> = {
   'attack-paths': () => import('../attack-paths/list.tsx'),
   compare: () => import('../compare/page.tsx'),
   environments: () => import('../environments/list.tsx'),
+  services: () => import('../services/list.tsx'),
   vaults: () => import('../vaults/routes.tsx'),
   people: () => import('../people/routes.tsx'),
   groups: () => import('../groups/list.tsx'),
@@ -30,3 +31,8 @@ export const ROUTES: Readonly<Record<PageName, Load>> = {
   clusters: () => import('../clusters/list.tsx'),
   jobs: () => import('../jobs/list.tsx'),
 };
+
+/** Loads the page of an address by its first segment; undefined if there is none. */
+export function routeOf(first: string): Load | undefined {
+  return isPage(first) ? ROUTES[first] : undefined;
+}

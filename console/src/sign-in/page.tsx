@@ -8,16 +8,17 @@ import { replace } from '../app/router.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
 import { useForm } from '../ui/form-values.ts';
+import { Icon } from '../ui/icon.tsx';
 import { Mark } from '../ui/mark.tsx';
 import { ErrorNote, Notice } from '../ui/notice.tsx';
 import { asRefusal } from '../ui/passkey-refusal.ts';
-import { Tabs } from '../ui/tabs.tsx';
 import { NewPassword, SignInForm } from './form.tsx';
 import { AcceptInvitation } from './invitation.tsx';
 import { goToProvider, takeProviderAnswer } from './provider.ts';
 import { signInTexts as texts } from './texts.ts';
 
-type Way = 'password' | 'sign-on' | 'invitation' | 'first-start';
+/** One question at a time. Who has neither an address nor a passkey here chooses one of the others. */
+type Way = 'email' | 'sign-on' | 'invitation' | 'first-start';
 
 export default function SignInPage({ rest }: PageProps) {
   return rest[0] === SIGNED_ON ? <SignedOn /> : <SignIn />;
@@ -25,68 +26,62 @@ export default function SignInPage({ rest }: PageProps) {
 
 function SignIn() {
   const isFirstStart = document.getElementById('app')?.dataset['firstStart'] !== undefined;
-  const [way, setWay] = useState<Way>(isFirstStart ? 'first-start' : 'password');
+  const [way, setWay] = useState<Way>(isFirstStart ? 'first-start' : 'email');
   const invitation = openedInvitation.value;
   useEffect(() => {
     if (invitation !== null) setWay('invitation');
   }, [invitation]);
-  const reason = signedOutBecause.value;
   return (
-    <main class="centered">
+    <main class="centered sign-in-page">
       <div class="sign-in card">
         <div class="row">
           <Mark />
           <h1>{texts.title}</h1>
         </div>
-        {reason === null ? null : (
-          <Notice>
-            {texts.reason(reason)}
-            {providerSignOut === null ? null : (
-              <>
-                {' '}
-                <a href={providerSignOut.url} rel="noreferrer">
-                  {texts.signOutAtProvider(providerSignOut.provider)}
-                </a>
-              </>
-            )}
-          </Notice>
-        )}
-        <Tabs
-          label={texts.ways}
-          current={way}
-          onChange={setWay}
-          tabs={[
-            // Once somebody can sign in, it is for the few who have nothing but a token.
-            ...(isFirstStart || way === 'first-start' ? [['first-start', texts.firstStart] as const] : []),
-            ['password', texts.password],
-            ['sign-on', texts.signOn],
-            ['invitation', texts.invitation],
-          ]}
-        />
-        <Chosen way={way} />
-        {isFirstStart || way === 'first-start' ? null : (
-          <div>
-            <Button kind="quiet" isSmall onClick={() => setWay('first-start')}>
-              {texts.haveToken}
-            </Button>
-          </div>
-        )}
+        <SignedOutNotice />
+        {way === 'email' ? <WithEmail onSignOn={() => setWay('sign-on')} /> : null}
+        {way === 'sign-on' ? <WithSignOn /> : null}
+        {way === 'invitation' ? <AcceptInvitation /> : null}
+        {way === 'first-start' ? <FirstStart /> : null}
+        <div class="row between sign-in-others">
+          {way === 'email' ? (
+            <>
+              <Other text={texts.haveInvitation} onClick={() => setWay('invitation')} />
+              <Other text={texts.haveToken} onClick={() => setWay('first-start')} />
+            </>
+          ) : (
+            <Other text={texts.otherWays} onClick={() => setWay('email')} />
+          )}
+        </div>
       </div>
     </main>
   );
 }
 
-function Chosen({ way }: { way: Way }) {
-  if (way === 'password') {
-    return (
-      <>
-        <WithPassword />
-        <WithPasskey />
-      </>
-    );
-  }
-  if (way === 'sign-on') return <WithSignOn />;
-  return way === 'invitation' ? <AcceptInvitation /> : <FirstStart />;
+function Other({ text, onClick }: { text: string; onClick: () => void }) {
+  return (
+    <Button kind="quiet" isSmall onClick={onClick}>
+      {text}
+    </Button>
+  );
+}
+
+function SignedOutNotice() {
+  const reason = signedOutBecause.value;
+  if (reason === null) return null;
+  return (
+    <Notice>
+      {texts.reason(reason)}
+      {providerSignOut === null ? null : (
+        <>
+          {' '}
+          <a href={providerSignOut.url} rel="noreferrer">
+            {texts.signOutAtProvider(providerSignOut.provider)}
+          </a>
+        </>
+      )}
+    </Notice>
+  );
 }
 
 interface Login {
@@ -112,12 +107,13 @@ function WithPasskey() {
     await enter(await call('POST /auth/passkeys/login', { body: { response: response as never } }, { isSignIn: true }));
   };
   return (
-    <div class="stack">
+    <>
       <Button isBusy={action.isRunning} onClick={() => action.run(signIn)}>
+        <Icon name="passkey" />
         {texts.passkey}
       </Button>
       <ErrorNote error={action.error} />
-    </div>
+    </>
   );
 }
 
@@ -127,10 +123,12 @@ function methodsIn(error: unknown): readonly string[] | null {
   return (error.details['methods'] ?? ['totp']) as readonly string[];
 }
 
-function WithPassword() {
+/** The address, then the password, then a code if the account has a second factor. */
+function WithEmail({ onSignOn }: { onSignOn: () => void }) {
   const action = useAction();
   const form = useForm({ email: '', password: '', tenant: '', otp: '' });
   const { email, password, tenant, otp } = form.values;
+  const [isKnown, setKnown] = useState(false);
   const [methods, setMethods] = useState<readonly string[]>([]);
   const needsOtp = methods.some((method) => method !== 'passkey');
   const submit = async () => {
@@ -147,36 +145,117 @@ function WithPassword() {
       setMethods(shown);
     }
   };
+  if (!isKnown) {
+    return (
+      <>
+        <SignInForm action={action} submitText={texts.next} onSubmit={async () => setKnown(true)}>
+          <TextField
+            label={texts.email}
+            type="email"
+            {...form.text('email')}
+            autocomplete="username"
+            isRequired
+            isFocused
+          />
+          <Organization tenant={form.text('tenant')} />
+        </SignInForm>
+        <div class="or">{texts.or}</div>
+        <WithPasskey />
+        <KnownProvider />
+        <Button onClick={onSignOn}>
+          <Icon name="signOn" />
+          {texts.signOn}
+        </Button>
+      </>
+    );
+  }
   return (
-    <SignInForm action={action} submitText={texts.submit} onSubmit={submit}>
-      <TextField
-        label={texts.email}
-        type="email"
-        {...form.text('email')}
-        autocomplete="username"
-        isRequired
-        isFocused
-      />
-      <TextField
-        label={texts.password}
-        type="password"
-        {...form.text('password')}
-        autocomplete="current-password"
-        isRequired
-      />
-      {methods.includes('passkey') ? <Notice>{texts.passkeyFirst}</Notice> : null}
-      {needsOtp ? (
+    <>
+      <SignInForm action={action} submitText={texts.submit} onSubmit={submit}>
+        <Whom email={email} onChange={() => setKnown(false)} />
         <TextField
-          label={methods.includes('totp') ? texts.otp : texts.recoveryCode}
-          hint={methods.includes('totp') ? texts.otpHint : texts.recoveryCodeHint}
-          {...form.text('otp')}
-          autocomplete="one-time-code"
+          label={texts.password}
+          type="password"
+          {...form.text('password')}
+          autocomplete="current-password"
           isRequired
           isFocused
         />
-      ) : null}
-      <TextField label={texts.tenant} hint={texts.tenantHint} {...form.text('tenant')} autocomplete="organization" />
-    </SignInForm>
+        {methods.includes('passkey') ? <Notice>{texts.passkeyFirst}</Notice> : null}
+        {needsOtp ? (
+          <TextField
+            label={methods.includes('totp') ? texts.otp : texts.recoveryCode}
+            hint={methods.includes('totp') ? texts.otpHint : texts.recoveryCodeHint}
+            {...form.text('otp')}
+            autocomplete="one-time-code"
+            isRequired
+            isFocused
+          />
+        ) : null}
+      </SignInForm>
+      {methods.includes('passkey') ? <WithPasskey /> : null}
+    </>
+  );
+}
+
+/** For password managers it is a field, which they fill together with the password. */
+function Whom({ email, onChange }: { email: string; onChange: () => void }) {
+  return (
+    <div class="row between">
+      <input class="whom" value={email} readOnly tabIndex={-1} autocomplete="username" aria-label={texts.email} />
+      <Other text={texts.notYou} onClick={onChange} />
+    </div>
+  );
+}
+
+/** Most services have one organization, so it is named only by somebody of another one. */
+function Organization({ tenant }: { tenant: { value: string; onInput: (value: string) => void } }) {
+  const [isShown, setShown] = useState(tenant.value !== '');
+  if (isShown) {
+    return <TextField label={texts.tenant} hint={texts.tenantHint} {...tenant} autocomplete="organization" isFocused />;
+  }
+  return (
+    <div>
+      <Other text={texts.otherOrganization} onClick={() => setShown(true)} />
+    </div>
+  );
+}
+
+interface Provider {
+  readonly provider: string;
+  readonly tenant: string;
+}
+
+/** The provider that was used in this browser before has a button of its own. */
+const PROVIDER = 'coffer-provider';
+
+function knownProvider(): Provider | null {
+  const [provider = '', tenant = ''] = (localStorage.getItem(PROVIDER) ?? '').split(' ');
+  return provider === '' ? null : { provider, tenant };
+}
+
+async function leaveFor({ provider, tenant }: Provider): Promise<void> {
+  const begun = await call(
+    'POST /auth/sso/{provider}/browser',
+    { path: { provider }, body: tenant === '' ? {} : { tenant } },
+    { isSignIn: true },
+  );
+  localStorage.setItem(PROVIDER, `${provider} ${tenant}`);
+  goToProvider(begun);
+}
+
+function KnownProvider() {
+  const action = useAction();
+  const known = knownProvider();
+  if (known === null) return null;
+  return (
+    <>
+      <Button isBusy={action.isRunning} onClick={() => action.run(() => leaveFor(known))}>
+        <Icon name="signOn" />
+        {texts.continueWith(known.provider)}
+      </Button>
+      <ErrorNote error={action.error} />
+    </>
   );
 }
 
@@ -185,14 +264,7 @@ function WithSignOn() {
   const action = useAction();
   const form = useForm({ provider: '', tenant: '' });
   const { provider, tenant } = form.values;
-  const submit = async () => {
-    const begun = await call(
-      'POST /auth/sso/{provider}/browser',
-      { path: { provider: provider.trim() }, body: tenant.trim() === '' ? {} : { tenant: tenant.trim() } },
-      { isSignIn: true },
-    );
-    goToProvider(begun);
-  };
+  const submit = () => leaveFor({ provider: provider.trim(), tenant: tenant.trim() });
   return (
     <SignInForm action={action} submitText={texts.signOnSubmit} onSubmit={submit}>
       <TextField label={texts.provider} hint={texts.providerHint} {...form.text('provider')} isRequired isFocused />
@@ -215,7 +287,7 @@ function SignedOn() {
     });
   }, []);
   return (
-    <main class="centered">
+    <main class="centered sign-in-page">
       <div class="sign-in card">
         <h1>{action.error === null ? texts.signingOn : texts.signOnFailed}</h1>
         <ErrorNote error={action.error} />

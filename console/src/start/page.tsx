@@ -18,9 +18,11 @@ import {
 import { EnvironmentBadge, SeverityBadge } from '../ui/badge.tsx';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { messageOf } from '../ui/field-problems.ts';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { Empty, Notice, WhenLoaded } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
 import { Time } from '../ui/time.tsx';
+import type { DueSecret as CalendarEntry } from './calendar.tsx';
 import { homeTexts as texts } from './texts.ts';
 
 const SHOWN = 5;
@@ -28,6 +30,9 @@ const LIMIT = 100;
 /** How far ahead something counts as due. */
 const ROTATION_DAYS = 7;
 const EXPIRY_DAYS = 30;
+const DAY_MS = 86_400_000;
+const Activity = lazyPart(() => import('./activity.tsx'));
+const Calendar = lazyPart<{ due: readonly CalendarEntry[] }>(() => import('./calendar.tsx'));
 
 export default function HomePage() {
   const needs = useLoaded(loadNeeds, []);
@@ -47,6 +52,8 @@ export default function HomePage() {
             <>
               {data.isShared ? null : <NextStep />}
               <Needs {...data} />
+              {data.maySeeActivity ? <Activity /> : null}
+              <Calendar due={data.calendar} />
             </>
           )
         }
@@ -193,7 +200,11 @@ function Needs({ approvals, names, anomalies, failed, due, ending, exporters, ow
   const isQuiet = [approvals, anomalies, failed, due, ending, exporters].every((list) => list.length === 0);
   return (
     <>
-      {isQuiet ? <Empty title={texts.nothing}>{texts.nothingText}</Empty> : null}
+      {isQuiet ? (
+        <Empty title={texts.nothing} icon="check">
+          {texts.nothingText}
+        </Empty>
+      ) : null}
       <div class="grid">
         <Card title={texts.approvals(others.length, LIMIT)} address={href('approvals')} items={others}>
           {(each) => <WaitingRequest approval={each} names={names} />}
@@ -292,31 +303,38 @@ function Card<T extends { id: string }>({
 /** Only what this person may see is asked for: a refusal would be recorded as one. */
 async function loadNeeds(signal: AbortSignal) {
   const query = { limit: LIMIT };
-  const [mayCreate, mayApprove, maySeeAnomalies, maySeeExporters] = await Promise.all([
+  const [mayCreate, mayApprove, maySeeAnomalies, maySeeExporters, maySeeActivity] = await Promise.all([
     mayOne(['vaults:create', 'vault/example']),
     mayOne(['approvals:list', 'self/approvals']),
     mayOne(['anomalies:read', 'vault/example']),
     mayOne(['exporters:list', 'exporter/*']),
+    mayOne(['audit:read', 'audit']),
   ]);
   const dueOf = async (kind: 'failed_rotation' | 'rotation' | 'expiry', within_days = ROTATION_DAYS) =>
     (await call('GET /v1/secrets/due', { query: { ...query, kind, within_days } }, { signal })).secrets;
-  const [{ vaults, total }, failed, due, ending, approvals, anomalies, exporters, isShared] = await Promise.all([
+  const [{ vaults, total }, failed, rotating, ending, approvals, anomalies, exporters, isShared] = await Promise.all([
     call('GET /v1/vaults', { query: { limit: SHOWN } }, { signal }),
     dueOf('failed_rotation'),
-    dueOf('rotation'),
+    dueOf('rotation', EXPIRY_DAYS),
     dueOf('expiry', EXPIRY_DAYS),
     mayApprove ? call('GET /approvals', { query: { ...query, status: 'pending' } }, { signal }) : null,
     maySeeAnomalies ? call('GET /anomalies', { query }, { signal }) : null,
     maySeeExporters ? call('GET /v1/audit/exporters', { query }, { signal }) : null,
     loadIsShared(signal),
   ]);
+  const soon = Date.now() + ROTATION_DAYS * DAY_MS;
   return {
     vaults: total,
     own: vaults,
     isShared,
     mayCreate,
+    maySeeActivity,
     failed,
-    due,
+    due: rotating.filter(({ at }) => Date.parse(at) < soon),
+    calendar: [
+      ...rotating.map((each) => ({ ...each, kind: 'rotation' as const })),
+      ...ending.map((each) => ({ ...each, kind: 'expiry' as const })),
+    ],
     ending,
     approvals: approvals?.approvals ?? [],
     names: await loadNamesOf(approvals?.approvals ?? [], signal),

@@ -19,16 +19,9 @@ export function Badge({
   );
 }
 
-const ENVIRONMENT_TONES: Readonly<Record<string, Tone>> = {
-  production: 'danger',
-  staging: 'warning',
-  homologation: 'warning',
-};
-
+/** Its colour and mark are those of the environment. In tables production is quiet, because a column of filled chips says nothing. */
 export function EnvironmentBadge({ environment }: { environment: string | null | undefined }) {
-  return environment ? (
-    <Badge tone={ENVIRONMENT_TONES[environment]}>{shared.stages[environment] ?? environment}</Badge>
-  ) : null;
+  return environment ? <span class={`env ${environment}`}>{shared.stages[environment] ?? environment}</span> : null;
 }
 
 const SEVERITY_TONES: Readonly<Record<string, Tone>> = { critical: 'danger', high: 'danger', medium: 'warning' };

@@ -2,11 +2,14 @@ import type { ComponentChildren } from 'preact';
 
 interface ButtonProps {
   children: ComponentChildren;
-  kind?: 'primary' | 'danger' | 'quiet';
+  /** Danger is the last question; what leads to it is destructive. */
+  kind?: 'primary' | 'destructive' | 'danger' | 'quiet' | 'production';
   isSmall?: boolean;
   /** Shown while its action runs; it cannot be pressed again meanwhile. */
   isBusy?: boolean;
   isDisabled?: boolean;
+  /** Whether what it unfolds is unfolded. */
+  isExpanded?: boolean;
   type?: 'submit' | 'button';
   label?: string;
   onClick?: (event: MouseEvent) => void;
@@ -17,7 +20,17 @@ function classes(kind: ButtonProps['kind'], isSmall = false): string {
 }
 
 /** Stays in the focus order when it cannot be used, so that a keyboard user does not lose their place. */
-export function Button({ children, kind, isSmall, isBusy, isDisabled, type = 'button', label, onClick }: ButtonProps) {
+export function Button({
+  children,
+  kind,
+  isSmall,
+  isBusy,
+  isDisabled,
+  isExpanded,
+  type = 'button',
+  label,
+  onClick,
+}: ButtonProps) {
   const isOff = isBusy === true || isDisabled === true;
   return (
     <button
@@ -25,6 +38,7 @@ export function Button({ children, kind, isSmall, isBusy, isDisabled, type = 'bu
       class={classes(kind, isSmall)}
       aria-disabled={isOff}
       aria-busy={isBusy === true}
+      aria-expanded={isExpanded}
       aria-label={label}
       onClick={(event) => {
         if (isOff) event.preventDefault();
@@ -41,9 +55,10 @@ export function LinkButton({
   children,
   kind,
   isSmall,
-}: Pick<ButtonProps, 'children' | 'kind' | 'isSmall'> & { href: string }) {
+  label,
+}: Pick<ButtonProps, 'children' | 'kind' | 'isSmall' | 'label'> & { href: string }) {
   return (
-    <a class={classes(kind, isSmall)} href={href}>
+    <a class={classes(kind, isSmall)} href={href} aria-label={label}>
       {children}
     </a>
   );

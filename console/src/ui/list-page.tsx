@@ -115,7 +115,7 @@ const isFirstLoad = ({ data, error }: Loaded<unknown>) => data === null && error
 /** Where nothing is said about creating one, none is offered. */
 function Nothing({ texts, create }: { texts: ListTexts; create: ComponentChildren }) {
   return (
-    <Empty title={texts.empty} action={texts.emptyText === undefined ? null : create}>
+    <Empty title={texts.empty} icon="add" action={texts.emptyText === undefined ? null : create}>
       {texts.emptyText}
     </Empty>
   );

@@ -2,10 +2,13 @@ import type { CofferError } from '@coffer/client';
 import { type ComponentChildren, type ComponentType, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Loaded } from '../app/loading.ts';
+import { isUnreachable } from '../app/reachable.ts';
 import { takesTrustedFactor } from '../app/step-up-prompt.ts';
 import { Button } from './button.tsx';
 import { fieldProblems, messageOf, sentenceOf } from './field-problems.ts';
 import { useProblemsWithoutField } from './form.tsx';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icon-names.ts';
 import { problemTexts } from './problem-texts.ts';
 import { shared } from './texts.ts';
 
@@ -60,15 +63,20 @@ export function RequestId({ of: id }: { of: string | null }) {
 /** An empty list says what the thing is for and how to get the first one. */
 export function Empty({
   title,
+  icon = 'search',
   children,
   action,
 }: {
   title: string;
+  icon?: IconName;
   children?: ComponentChildren;
   action?: ComponentChildren;
 }) {
   return (
     <div class="empty">
+      <span class="tile">
+        <Icon name={icon} />
+      </span>
       <h2>{title}</h2>
       {children ? <p class="soft">{children}</p> : null}
       {action}
@@ -78,17 +86,37 @@ export function Empty({
 
 /** Shows what was loaded, or that it is loading, or why it cannot be shown. */
 export function WhenLoaded<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
-  if (of.data === null && of.error === null) {
+  // The frame says that the service does not respond, and it is loaded again once it does.
+  const isWaiting = isUnreachable(of.error);
+  if (of.data === null && (of.error === null || isWaiting)) {
     return (
-      <p class="loading" role="status">
-        {shared.loading}
-      </p>
+      <div class="loading" role="status">
+        <span class="visually-hidden">{shared.loading}</span>
+        <Bones />
+      </div>
     );
   }
   return (
     <>
-      <ErrorNote error={of.error} retry={of.reload} />
+      {isWaiting ? null : <ErrorNote error={of.error} retry={of.reload} />}
       {of.data === null ? null : children(of.data)}
     </>
+  );
+}
+
+const BONES = [0, 1, 2, 3, 4] as const;
+
+/** The shape of a list, for what takes longer than a moment. */
+function Bones() {
+  return (
+    <div class="bones" aria-hidden="true">
+      {BONES.map((each) => (
+        <div key={each}>
+          <span class="bone" />
+          <span class="bone" />
+          <span class="bone" />
+        </div>
+      ))}
+    </div>
   );
 }

@@ -21,6 +21,11 @@ export const problemTexts = {
    * names after these are left out.
    */
   messages: [
+    [/^\S+ cannot be reached.*$/, 'The service does not respond. What you typed is still here: try again in a moment.'],
+    [
+      /^\S+ did not answer in time\. .*$/,
+      'The service did not respond in time. Whether a change was made is not known: load the page again before you repeat it.',
+    ],
     [/^Your credential does not permit \S+ at the destination\.$/, 'You may not create secrets at the destination.'],
     [
       /^Your credential does not permit .* on all of these paths\.$/,

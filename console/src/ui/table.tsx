@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 
 export interface Column<T> {
   readonly title: string;
+  /** What stands above the column in place of its title, which names it where columns are rows. */
+  readonly head?: ComponentChildren;
   readonly cell: (row: T) => ComponentChildren;
   /** Buttons, at the end of the row. */
   readonly isActions?: boolean;
@@ -26,9 +28,9 @@ export function Table<T>({
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, isActions }) => (
+            {columns.map(({ title, head, isActions }) => (
               <th key={title} scope="col">
-                {isActions ? <span class="visually-hidden">{title}</span> : title}
+                {isActions ? <span class="visually-hidden">{title}</span> : (head ?? title)}
               </th>
             ))}
           </tr>

@@ -38,7 +38,7 @@ export function WhenAllowed({
 /** Says what somebody lacks, and whom to ask for it. */
 export function NotAllowed({ action }: { action: string }) {
   return (
-    <Empty title={shared.notAllowed}>
+    <Empty title={shared.notAllowed} icon="refused">
       {shared.notAllowedText} <code>{action}</code>.
     </Empty>
   );

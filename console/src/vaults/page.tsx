@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useMay } from '../app/capabilities.ts';
+import { useEnvironment } from '../app/environment.ts';
 import { useLoaded } from '../app/loading.ts';
 import { href, place, setQuery } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
@@ -13,12 +14,14 @@ import { PageHead } from '../ui/page-head.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { isMissing, MissingPage } from '../ui/when-found.tsx';
 import { type GivenFile, useGivenFile } from './given-file.ts';
+import { gridTexts } from './grid-texts.ts';
 import { loadSecrets, SecretTree } from './secrets.tsx';
 import { exportTexts, vaultTexts as texts, vaultsTexts } from './texts.ts';
 
 const CreateSecret = lazyPart(loadCreateSecret);
 const ExportVault = lazyPart(() => import('./export.tsx'));
 const ImportFile = lazyPart(() => import('./import-file.tsx'));
+const SecretGrid = lazyPart(() => import('./grid.tsx'));
 const VaultMembers = lazyPart(() => import('./members.tsx'));
 const VaultSettings = lazyPart(() => import('./settings.tsx'));
 
@@ -45,11 +48,13 @@ export default function Vault({ vault }: { vault: string }) {
   ];
   const [part] = parts.find(([name]) => name === query.get('part')) ?? ['secrets'];
   const detail = useCall('GET /v1/vaults/{vault}', { path: { vault } });
+  useEnvironment(vault, detail.data?.environment);
   const secrets = useLoaded((signal) => loadSecrets(vault, isDeleted, signal), [vault, isDeleted]);
   const isSealed = detail.data?.is_zero_knowledge ?? true;
   // The service would refuse the file, but only after it was sent.
   const mayImport = may.import && !isSealed;
   const hasValues = !isSealed && !isDeleted && (secrets.data ?? []).length > 0;
+  const isTable = query.get('view') === 'table' && !isDeleted && (secrets.data ?? []).length > 0;
   const open = query.get('open');
   const [given, setGiven] = useState<GivenFile | null>(null);
   useGivenFile(mayImport && part === 'secrets', (file) => {
@@ -81,7 +86,12 @@ export default function Vault({ vault }: { vault: string }) {
   if (isMissing(detail, ['VAULT_NOT_FOUND'])) return <MissingPage title={vault} crumbs={crumbs} texts={texts} />;
   return (
     <>
-      <PageHead title={vault} crumbs={crumbs} actions={actions} />
+      <PageHead
+        title={vault}
+        crumbs={crumbs}
+        actions={actions}
+        visit={detail.data === null ? null : { title: vault, kind: texts.kind, address: href('vaults', vault) }}
+      />
       <WhenLoaded of={detail}>
         {({ environment, description, is_zero_knowledge, tags, your_role, status, approval_id }) => (
           <>
@@ -124,16 +134,23 @@ export default function Vault({ vault }: { vault: string }) {
       {part === 'secrets' ? (
         <WhenLoaded of={secrets}>
           {(list) => (
-            <SecretTree
-              key={String(isDeleted)}
-              vault={vault}
-              secrets={list}
-              isDeleted={isDeleted}
-              hasValues={hasValues}
-              emptyText={mayImport ? texts.emptyText : may.create ? texts.emptyWrite : undefined}
-              mayRestore={may.restore}
-              onChanged={changed}
-            />
+            <>
+              {isDeleted || list.length === 0 ? null : <Views isTable={isTable} />}
+              {isTable && detail.data !== null ? (
+                <SecretGrid vault={detail.data} secrets={list} onChanged={secrets.reload} />
+              ) : (
+                <SecretTree
+                  key={String(isDeleted)}
+                  vault={vault}
+                  secrets={list}
+                  isDeleted={isDeleted}
+                  hasValues={hasValues}
+                  emptyText={mayImport ? texts.emptyText : may.create ? texts.emptyWrite : undefined}
+                  mayRestore={may.restore}
+                  onChanged={changed}
+                />
+              )}
+            </>
           )}
         </WhenLoaded>
       ) : null}
@@ -145,5 +162,23 @@ export default function Vault({ vault }: { vault: string }) {
       ) : null}
       {open === 'export' && may.export && may.read && hasValues ? <ExportVault vault={vault} onClose={close} /> : null}
     </>
+  );
+}
+
+/** The tree is for finding one, the table for comparing many and doing something to several. */
+function Views({ isTable }: { isTable: boolean }) {
+  const view = (name: string | null, title: string, isOn: boolean) => (
+    <button type="button" aria-pressed={isOn} onClick={() => setQuery({ view: name })}>
+      {title}
+    </button>
+  );
+  return (
+    <div>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend in sight */}
+      <div class="segments" role="group" aria-label={gridTexts.views}>
+        {view(null, gridTexts.tree, !isTable)}
+        {view('table', gridTexts.table, isTable)}
+      </div>
+    </div>
   );
 }

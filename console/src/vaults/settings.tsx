@@ -5,6 +5,7 @@ import { useMay } from '../app/capabilities.ts';
 import { useAction } from '../app/loading.ts';
 import { href, navigate } from '../app/router.ts';
 import { membersTexts as texts } from '../grants/index.ts';
+import { loadChangePassphrase } from '../secrets/index.ts';
 import { EnvironmentBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { listOf } from '../ui/comma-list.ts';
@@ -13,21 +14,30 @@ import { Facts } from '../ui/facts.tsx';
 import { Checkbox, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { useForm } from '../ui/form-values.ts';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { ErrorNote } from '../ui/notice.tsx';
 import { waitsForApproval } from '../ui/pending-approval.ts';
 import { shared } from '../ui/texts.ts';
 import { toast } from '../ui/toasts.tsx';
 import { vaultTexts } from './texts.ts';
 
+const ChangePassphrase = lazyPart(loadChangePassphrase);
+
 type Vault = RouteOutput<'GET /v1/vaults/{vault}'>;
 type Change = NonNullable<RouteInput<'PATCH /v1/vaults/{vault}'>['body']>;
 
 export default function VaultSettings({ vault, onChanged }: { vault: Vault; onChanged: () => void }) {
   const resource = `vault/${vault.name}`;
-  const may = useMay({ update: ['vaults:update', resource], delete: ['vaults:delete', resource] });
+  const may = useMay({
+    update: ['vaults:update', resource],
+    delete: ['vaults:delete', resource],
+    open: ['secrets:read', `${resource}/example`],
+    reseal: ['secrets:update', `${resource}/example`],
+  });
   return (
     <div class="grid">
       {may.update ? <Settings vault={vault} onChanged={onChanged} /> : null}
+      {vault.is_zero_knowledge && may.reseal && may.open ? <Passphrase vault={vault.name} /> : null}
       {may.delete ? <DeleteVault name={vault.name} /> : null}
     </div>
   );
@@ -103,6 +113,20 @@ function Settings({ vault, onChanged }: { vault: Vault; onChanged: () => void })
   );
 }
 
+function Passphrase({ vault }: { vault: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <section class="card">
+      <h2>{vaultTexts.passphrase}</h2>
+      <p class="soft">{vaultTexts.passphraseText}</p>
+      <div>
+        <Button onClick={() => setOpen(true)}>{vaultTexts.changePassphrase}</Button>
+      </div>
+      {isOpen ? <ChangePassphrase vault={vault} onClose={() => setOpen(false)} /> : null}
+    </section>
+  );
+}
+
 function DeleteVault({ name }: { name: string }) {
   const [isOpen, setOpen] = useState(false);
   const work = async () => {
@@ -115,7 +139,7 @@ function DeleteVault({ name }: { name: string }) {
       <h2>{texts.deleteHead}</h2>
       <p class="soft">{texts.deleteIntro}</p>
       <div>
-        <Button kind="danger" onClick={() => setOpen(true)}>
+        <Button kind="destructive" onClick={() => setOpen(true)}>
           {texts.delete}
         </Button>
       </div>

@@ -37,6 +37,11 @@ export const vaultsTexts = {
 } as const;
 
 export const vaultTexts = {
+  kind: 'Vault',
+  passphrase: 'Passphrase',
+  passphraseText:
+    'It seals the values of this vault, and never leaves the browser. Change it when somebody who knew it leaves.',
+  changePassphrase: 'Change the passphrase …',
   gone: 'There is no such vault',
   goneText: 'It may have been deleted, or you have no access to it. Deleted vaults can be restored from the list.',
   newSecret: 'New secret',

@@ -23,8 +23,10 @@ interface Props {
 }
 
 export default function EditWebhook({ webhook, onClose, onDone }: Props) {
+  // The list has only the end of it.
+  const isHidden = webhook !== null && webhook.format !== 'standard';
   const form = useForm({
-    url: webhook?.url ?? '',
+    url: isHidden ? '' : (webhook?.url ?? ''),
     format: (webhook?.format ?? 'standard') as Format,
     routingKey: '',
     severity: (webhook?.min_severity ?? 'medium') as Severity,
@@ -32,8 +34,7 @@ export default function EditWebhook({ webhook, onClose, onDone }: Props) {
   const { url, format, routingKey, severity } = form.values;
   const [events, setEvents] = useState<readonly EventName[]>(webhook?.events ?? ['anomaly.detected']);
   const submit = async () => {
-    const body = {
-      url,
+    const rest = {
       format,
       events: [...events],
       min_severity: severity,
@@ -41,8 +42,11 @@ export default function EditWebhook({ webhook, onClose, onDone }: Props) {
     };
     onDone(
       webhook === null
-        ? await call('POST /webhooks', { body })
-        : await call('PATCH /webhooks/{webhook_id}', { path: { webhook_id: webhook.id }, body }),
+        ? await call('POST /webhooks', { body: { ...rest, url } })
+        : await call('PATCH /webhooks/{webhook_id}', {
+            path: { webhook_id: webhook.id },
+            body: { ...rest, ...(url !== '' && { url }) },
+          }),
     );
   };
   return (
@@ -58,7 +62,14 @@ export default function EditWebhook({ webhook, onClose, onDone }: Props) {
         {...form.choice('format')}
         choices={Object.entries(texts.formats) as [Format, string][]}
       />
-      <TextField label={texts.url} hint={texts.urlHint} {...form.text('url')} isRequired isFocused isMono />
+      <TextField
+        label={texts.url}
+        hint={isHidden ? texts.urlUnchanged(webhook.url) : texts.urlHint}
+        {...form.text('url')}
+        isRequired={!isHidden}
+        isFocused
+        isMono
+      />
       {format === 'pagerduty' ? (
         <TextField
           label={texts.routingKey}

@@ -13,6 +13,7 @@ import { Facts } from '../ui/facts.tsx';
 import { lazyPart } from '../ui/lazy-part.tsx';
 import { ErrorNote, Notice, WhenLoaded } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
+import { SecretValue } from '../ui/secret-value.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { Table } from '../ui/table.tsx';
 import { shared } from '../ui/texts.ts';
@@ -38,6 +39,13 @@ export default function Webhook({ id }: { id: string }) {
       {(found) => <Found webhook={found} crumbs={crumbs} onChanged={webhook.reload} />}
     </WhenFound>
   );
+}
+
+/** The address of a chat or pager is a secret: anyone who has it can write there. */
+function HiddenUrl({ webhook: { id, url }, mayRead }: { webhook: WebhookItem; mayRead: boolean }) {
+  if (!mayRead) return <span class="mono">{url}</span>;
+  const load = async () => (await call('GET /webhooks/{webhook_id}/url', { path: { webhook_id: id } })).url;
+  return <SecretValue label={texts.url} load={load} />;
 }
 
 type Tested = RouteOutput<'POST /webhooks/{webhook_id}/test'>;
@@ -89,7 +97,6 @@ function Found({
   const close = () => setOpened(null);
   const actions = (
     <>
-      {may.delete ? <Button onClick={() => setOpened('delete')}>{texts.delete}</Button> : null}
       {may.rotate ? <Button onClick={() => setOpened('rotate')}>{texts.rotate}</Button> : null}
       {may.update ? (
         <Button isBusy={switching.isRunning} onClick={() => switching.run(turn)}>
@@ -102,6 +109,11 @@ function Found({
           {texts.test}
         </Button>
       ) : null}
+      {may.delete ? (
+        <Button kind="destructive" onClick={() => setOpened('delete')}>
+          {texts.delete}
+        </Button>
+      ) : null}
     </>
   );
   return (
@@ -112,6 +124,7 @@ function Found({
       <section class="card">
         <Facts
           of={[
+            webhook.format === 'standard' ? null : [texts.url, <HiddenUrl webhook={webhook} mayRead={may.update} />],
             [texts.state, <WebhookState webhook={webhook} />],
             [texts.format, texts.formats[webhook.format]],
             [texts.events, events.map((event) => texts.eventNames[event]).join(', ')],

@@ -10,6 +10,7 @@ export const webhooksTexts = {
     'Hear of failed rotations, anomalies and approvals where your team already looks: in Slack, Teams, PagerDuty or a program of yours.',
   url: 'Address',
   urlHint: 'An https address. Slack, Teams and PagerDuty give you theirs.',
+  urlUnchanged: (url: string) => `Leave it empty, and it stays ${url}.`,
   format: 'Format',
   formats: {
     standard: 'JSON, signed (Standard Webhooks)',

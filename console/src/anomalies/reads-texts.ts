@@ -1,0 +1,22 @@
+export const readsTexts = {
+  days: 'Reads by day, 30 days',
+  hours: 'Reads by hour, three days',
+  week: 'What is usual at each hour of the week',
+  weekHint:
+    'The darker, the more is usually read at that hour. An unusual hour is one that is far above its own field.',
+  reads: 'reads',
+  usualDays: (from: string, to: string) => (to === '0' ? 'usually not read' : `usual ${from} to ${to} a day`),
+  usualHour: 'usual, up to where it would be unusual',
+  unusual: 'unusual',
+  part: (time: string, reads: string, usual: string) => `${time}: ${reads} reads, usual ${usual}`,
+  unusualPart: (time: string, reads: string, usual: string) => `${time}: ${reads} reads, unusual; usual ${usual}`,
+  range: (from: string, to: string) => (from === to ? from : `${from} to ${to}`),
+  notJudged: 'There are fewer than seven days of history, so nothing is called unusual yet.',
+  all: 'All reads',
+  when: 'When',
+  usual: 'Usual',
+  denied: 'Refused',
+  hour: (hour: number) => String(hour).padStart(2, '0'),
+  day: 'Day',
+  none: 'Nobody read it in this time.',
+} as const;

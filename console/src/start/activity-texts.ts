@@ -1,0 +1,28 @@
+const PERCENT = new Intl.NumberFormat('en', { style: 'percent' });
+
+export const activityTexts = {
+  title: 'Activity',
+  label: 'Reads, changes and refusals over time',
+  log: 'Audit log',
+  period: 'Period',
+  periods: { day: '24 hours', week: '7 days', month: '30 days' },
+  spans: { day: 'Hour', week: 'From', month: 'Day' },
+  series: { reads: 'Reads', changes: 'Changes', denied: 'Refusals' },
+  more: (share: number) => `${PERCENT.format(share)} more than before`,
+  less: (share: number) => `${PERCENT.format(share)} less than before`,
+  same: 'as before',
+  within: { day: 'within one hour', week: 'within 4 hours', month: 'within one day' },
+  peak: (count: number, within: string) => `${count} ${within}`,
+  since: (time: string) => `Counted since ${time}.`,
+  behind: (time: string) => `What happened after ${time} is still being counted.`,
+  active: 'Most active',
+  activeHint: 'reads, changes and refusals, at most 7 days',
+  nobody: 'Nobody was active in this time.',
+  rotations: 'Rotations and certificates',
+  rotates: 'rotates by itself',
+  ends: 'ends, needs you',
+  calendar: 'What is due in the next four weeks',
+  nothingDue: 'Nothing is due in the next four weeks.',
+  others: (count: number) => `${count} more`,
+  today: 'today',
+} as const;
