@@ -20,7 +20,7 @@ import { onSqliteAtLanding, type Service, startService } from '../../../../test/
 import { begin, type Device, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { mailTo } from '../../../../test/support/signups.ts';
 import { until } from '../../../../test/support/until.ts';
-import { updateUser } from '../users/index.ts';
+import { updateUser } from '../users/storage/index.ts';
 
 /** What a provider may do to an account that is linked with it, and what remains when it is unlinked. */
 

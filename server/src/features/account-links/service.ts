@@ -7,18 +7,20 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted } from '../../kernel/wire/wire.ts';
 import { linkNotice, noticesOf, queueMail } from '../mail/index.ts';
-import { factorsOf, hasFactor, requireFresh } from '../mfa/index.ts';
+import { factorsOf, hasFactor } from '../mfa/factors/index.ts';
+import { requireFresh } from '../mfa/index.ts';
 import {
   addLink,
   denied,
   endSessionsWith,
   type LinkOutcome,
   linksOf,
-  lockProvider,
   PendingSignIn,
   removeLink,
 } from '../sign-on/index.ts';
-import { isExemptFromSignOn, isMarked, lockUser, type UserRow } from '../users/index.ts';
+import { lockProvider } from '../sign-on/storage/index.ts';
+import { isExemptFromSignOn, isMarked } from '../users/index.ts';
+import { lockUser, type UserRow } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import type { SignOnLink } from './contract.ts';
 import type { AccountLinkParts } from './links.ts';

@@ -4,12 +4,13 @@ import type { Context } from '../../kernel/request/context.ts';
 import { parseSecretPath } from '../../kernel/wire/secret-path.ts';
 import { attributesOf, secretNotFound } from '../secrets/index.ts';
 import { watchedSecretAt } from '../secrets/storage/index.ts';
-import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
-import { type Sample, sampleOf, wholeDays } from './models/access-models.ts';
+import { isLive, vaultNotFound } from '../vaults/index.ts';
+import { findVault } from '../vaults/storage/index.ts';
+import { type Sample, sampleOf, weekHours, wholeDays } from './models/access-models.ts';
 import { historyOf, periodUntil } from './models/resource-history.ts';
 import { mean, quantile } from './models/statistics.ts';
-import type { Baseline } from './schemas.ts';
-import { unusualHours } from './unusual-hours.ts';
+import type { Baseline, ResourceHours } from './schemas.ts';
+import { type Hours, unusualHours } from './unusual-hours.ts';
 
 const SECRET = /^vault\/([A-Za-z0-9][A-Za-z0-9._-]{0,62})\/(.+)$/s;
 const P95 = 0.95;
@@ -33,11 +34,28 @@ export async function readBaselines(ctx: Context, resource: string) {
   const period = periodUntil(ctx.now);
   const history = await historyOf(db, ctx.tenantId, period, resource);
   const unusual = await unusualHours(db, ctx.tenantId, [resource]);
+  const sample = sampleOf(history, period.from, unusual.get(resource) ?? []);
   return {
     resource,
     from: timestamp(period.from),
     to: timestamp(period.windowFrom),
-    baselines: baselinesOf(sampleOf(history, period.from, unusual.get(resource) ?? [])),
+    baselines: baselinesOf(sample),
+    hours: hoursOf(sample, unusual.get(resource) ?? []),
+  };
+}
+
+/** Every hour of the history and of the window, beside what is usual at it. */
+function hoursOf(sample: Sample, unusual: readonly Hours[]): ResourceHours {
+  const { reads, denied, period } = sample.history;
+  const { usual, limit, isJudged } = weekHours(sample);
+  return {
+    from: timestamp(period.from),
+    reads: [...reads],
+    denied: [...denied],
+    usual,
+    limit,
+    judged: isJudged,
+    unusual: unusual.map(({ from, to }) => ({ from: timestamp(from), to: timestamp(to) })),
   };
 }
 

@@ -13,7 +13,7 @@ import {
   timestampText,
 } from '../../kernel/wire/wire.ts';
 import { SeveritySchema } from '../webhooks/index.ts';
-import { Anomaly, AnomalyTypeName, Baseline, ModelReport, STATUSES } from './schemas.ts';
+import { Anomaly, AnomalyTypeName, Baseline, ModelReport, ResourceHours, STATUSES } from './schemas.ts';
 
 const RESOURCE_CHARS_MAX = 1200;
 const NOTE_CHARS_MAX = 1000;
@@ -145,6 +145,7 @@ export const readBaselines = endpoint({
     from: timestampText,
     to: timestampText,
     baselines: Type.Array(Baseline),
+    hours: ResourceHours,
   }),
   errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND'],
 });

@@ -107,6 +107,38 @@ export const Baseline = named(
 );
 export type Baseline = Static<typeof Baseline>;
 
+const HOURS_OF_WEEK = 168;
+const UnusualTime = named(
+  'UnusualTime',
+  'A time that an anomaly is about.',
+  object({ from: timestampText, to: timestampText }),
+);
+export const ResourceHours = named(
+  'ResourceHours',
+  'The reads of a resource hour by hour, over the last 31 days, beside what is usual.',
+  object({
+    from: timestampText,
+    reads: Type.Array(Type.Integer({ minimum: 0 }), { description: 'The reads of each hour, from `from` on.' }),
+    denied: Type.Array(Type.Integer({ minimum: 0 }), { description: 'The refused reads of each hour.' }),
+    usual: Type.Array(Type.Number(), {
+      maxItems: HOURS_OF_WEEK,
+      description:
+        'The usual reads at each hour of the week: the first is that of `from`, and after 168 hours the same one comes again.',
+    }),
+    limit: Type.Array(Type.Number(), {
+      maxItems: HOURS_OF_WEEK,
+      description: 'From how many reads on each of these hours is unusual, by the model v2 with its default threshold.',
+    }),
+    judged: Type.Boolean({
+      description: 'Whether there is enough history: with less than seven days nothing is raised.',
+    }),
+    unusual: Type.Array(UnusualTime, {
+      description: 'The times that open or acknowledged anomalies of this resource are about.',
+    }),
+  }),
+);
+export type ResourceHours = Static<typeof ResourceHours>;
+
 export const MODELS = ['v1', 'v2', 'forest'] as const;
 export const ModelReport = named(
   'AnomalyModelReport',

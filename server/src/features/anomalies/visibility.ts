@@ -1,10 +1,10 @@
 import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { connectionResources, connectionsByKey } from '../app-connections/index.ts';
+import { connectionResources, connectionsByKey } from '../app-connections/storage/index.ts';
 import { attributesOf } from '../secrets/index.ts';
 import { secretsById } from '../secrets/storage/index.ts';
-import { vaultsById } from '../vaults/index.ts';
+import { vaultsById } from '../vaults/storage/index.ts';
 import type { AnomalyRow } from './store.ts';
 
 type About = Pick<AnomalyRow, 'anomaly_id' | 'resource' | 'vault_id' | 'secret_id' | 'connection_no'>;

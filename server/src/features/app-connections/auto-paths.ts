@@ -5,11 +5,12 @@ import type { Context } from '../../kernel/request/context.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { visibleSecrets } from '../secrets/reading/index.ts';
-import { findVaultById, isLive } from '../vaults/index.ts';
+import { isLive } from '../vaults/index.ts';
+import { findVaultById } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 import { vaultIdsOf } from './principal.ts';
 import { existing } from './service.ts';
-import * as store from './store.ts';
+import * as store from './storage/connection-store.ts';
 
 /** Maximum connections that are evaluated for one page. */
 const CONNECTIONS_MAX = 100;

@@ -9,7 +9,7 @@ import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { existing, refuseUnshareable } from './service.ts';
-import * as store from './store.ts';
+import * as store from './storage/connection-store.ts';
 
 /** AES-256 in the AE-2 format, which 7-Zip and bsdtar can open. */
 const AES_256 = 3;

@@ -11,7 +11,7 @@ import type * as contract from './contract.ts';
 import { type ConnectionCertificate, listCertificates as declaration } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { existing } from './service.ts';
-import { resourcesOf } from './store.ts';
+import { resourcesOf } from './storage/connection-store.ts';
 
 const LIST_CURSOR = new RegExp(`^${CURSOR_KIND}$`);
 const SERIAL_FORM = /^[0-9a-f]{1,40}$/;

@@ -10,7 +10,7 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { auditOf, POLICY_VERSION } from '../../../../test/support/vaults.ts';
 import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { numberConnections } from '../../upgrade/from-0-4/number-connections.ts';
-import { CONNECTIONS } from './index.ts';
+import { CONNECTIONS } from './storage/index.ts';
 
 /** Up to 0.4 every tenant counted its connections from 1; now a number names one connection of the installation. */
 

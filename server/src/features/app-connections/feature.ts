@@ -18,14 +18,14 @@ import { autoPaths } from './auto-paths.ts';
 import { exportBundle } from './bundle.ts';
 import { listCertificates, revokeCertificate } from './certificates.ts';
 import * as contract from './contract.ts';
+import { CONNECTION_TOKENS, expiredBefore } from './login/token-store.ts';
+import { ConnectionTokens } from './login/tokens.ts';
 import { connectionPolicies } from './principal.ts';
 import { limitsForPolicy } from './proposal.ts';
 import { rotate } from './rotation.ts';
 import { CertificateScheme, ConnectionScheme } from './schemes.ts';
 import * as connections from './service.ts';
-import { CONNECTIONS, resourcesOf } from './store.ts';
-import { CONNECTION_TOKENS, expiredBefore } from './token-store.ts';
-import { ConnectionTokens } from './tokens.ts';
+import { CONNECTIONS, resourcesOf } from './storage/connection-store.ts';
 
 export const appConnectionsFeature = feature({
   name: 'app-connections',

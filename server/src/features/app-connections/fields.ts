@@ -7,7 +7,8 @@ import { PolicyError } from '../../kernel/authz/policy.ts';
 import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { externalCaProblem } from '../certificates/index.ts';
-import { findVault, findVaultById, isLive, type VaultRow, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
+import { isLive, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
+import { findVault, findVaultById, type VaultRow } from '../vaults/storage/index.ts';
 
 export function refuseInvalidPaths(paths: readonly string[]): void {
   rethrowAsInvalidField(() => pathScope(new Set(), paths, '/allowed_paths'));

@@ -12,8 +12,9 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { tenantOfClient } from '../certificates/index.ts';
 import { policiesOfConnection } from '../policies/index.ts';
-import { findVaultById, isLive } from '../vaults/index.ts';
-import { type ConnectionRow, findByClient } from './store.ts';
+import { isLive } from '../vaults/index.ts';
+import { findVaultById } from '../vaults/storage/index.ts';
+import { type ConnectionRow, findByClient } from './storage/connection-store.ts';
 
 /** A connection with its current permissions, or the reason why it has none. */
 export type ActingConnection = { principal: Principal; refusal: null } | { principal: null; refusal: string };

@@ -3,10 +3,10 @@ import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Difference, Proposal } from '../../kernel/endpoint/approval.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { policiesOfConnection } from '../policies/index.ts';
-import { findVaultById, type VaultRow } from '../vaults/index.ts';
+import { findVaultById, type VaultRow } from '../vaults/storage/index.ts';
 import type { Connection } from './contract.ts';
 import { vaultIdsOf } from './principal.ts';
-import { type ConnectionRow, findByClient, lockConnection } from './store.ts';
+import { type ConnectionRow, findByClient, lockConnection } from './storage/connection-store.ts';
 import { toWire } from './wire.ts';
 
 /** What others approve of a connection: every limit that it has, because one person alone may change those of a connection without production. */

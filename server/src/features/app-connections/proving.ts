@@ -9,7 +9,7 @@ import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { allowlistOf, invalidClient } from './principal.ts';
 import { SESSIONS_BYTES_MAX, SessionGate } from './sessions.ts';
-import type { ConnectionRow } from './store.ts';
+import type { ConnectionRow } from './storage/connection-store.ts';
 
 /** What the credential itself contributes to a request. */
 export interface Presented {

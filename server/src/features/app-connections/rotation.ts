@@ -10,7 +10,7 @@ import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { find, refuseDenied, refuseUnshareable, shownCertificate } from './service.ts';
-import * as store from './store.ts';
+import * as store from './storage/connection-store.ts';
 
 /** Issues a new secret, a new certificate, or both: at least one, and both unless the body names one. */
 export async function rotate(

@@ -9,7 +9,7 @@ import { CLIENT_SECRET } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, invalidClient, unknownClient } from './principal.ts';
 import { proofSize, proverOf } from './proving.ts';
-import { type ConnectionRow, findClient } from './store.ts';
+import { type ConnectionRow, findClient } from './storage/connection-store.ts';
 
 const CLIENT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A connection's own credentials do not expire; its tokens do. */

@@ -15,7 +15,8 @@ import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import type { connectionRemoved } from '../policies/index.ts';
 import { policiesOfConnection } from '../policies/index.ts';
-import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
+import { isLive } from '../vaults/index.ts';
+import { findVaultById, type VaultRow } from '../vaults/storage/index.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import {
@@ -33,11 +34,11 @@ import {
   refuseUnshareableVault,
   vaultsToShare,
 } from './fields.ts';
+import { deleteTokensOf } from './login/token-store.ts';
 import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
 import * as proposal from './proposal.ts';
-import * as store from './store.ts';
-import { deleteTokensOf } from './token-store.ts';
+import * as store from './storage/connection-store.ts';
 import { deniedThumbprintsOf, toWire } from './wire.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;

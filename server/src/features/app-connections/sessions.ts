@@ -5,7 +5,7 @@ import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import * as sessionStore from './session-store.ts';
-import { type ConnectionRow, lockConnection } from './store.ts';
+import { type ConnectionRow, lockConnection } from './storage/connection-store.ts';
 
 /** How long an admitted session is not checked again: a share of its lifetime, up to a maximum. */
 const TRUSTED_SHARE = 0.25;

@@ -1,6 +1,6 @@
 import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts';
 import type { Connection } from './contract.ts';
-import { type ConnectionRow, numberOf } from './store.ts';
+import { type ConnectionRow, numberOf } from './storage/connection-store.ts';
 
 export function deniedThumbprintsOf({ denied_thumbprints: denied }: ConnectionRow): string[] {
   return denied === null ? [] : (JSON.parse(denied) as string[]);

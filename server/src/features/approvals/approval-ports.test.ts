@@ -18,7 +18,7 @@ import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { DELETED, Deleted, object } from '../../kernel/wire/wire.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
-import { findUser } from '../users/index.ts';
+import { findUser } from '../users/storage/index.ts';
 import { DatabaseApprovalQueue } from './approval-queue.ts';
 import { expireOverdue } from './expiry.ts';
 import type { ApprovalPorts } from './ports.ts';

@@ -3,13 +3,13 @@ import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { HOUR_MS, timestamp } from '../../kernel/base/clock.ts';
 import { CofferError } from '../../kernel/base/errors.ts';
 import { newId } from '../../kernel/base/ids.ts';
-import type { PendingApproval, Proposal } from '../../kernel/endpoint/approval.ts';
+import { type PendingApproval, type Proposal, ruleOf } from '../../kernel/endpoint/approval.ts';
 import { NONE } from '../../kernel/endpoint/declaration.ts';
 import { lockTenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { ApprovalQueue, ReportBreakGlass, StoreApproval } from '../../kernel/request/approval-queue.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { approvalNotice, noticesOf, type PreparedMail, queueMail, RECIPIENTS_MAX } from '../mail/index.ts';
-import { listActiveAdmins } from '../users/index.ts';
+import { findActiveUsers, listActiveAdmins, type UserRow } from '../users/storage/index.ts';
 import { emitRequested } from './approval-events.ts';
 import { adminsWithCredentials } from './approvers.ts';
 import { breakGlassByOwner, mayEvictAlone } from './eviction.ts';
@@ -74,7 +74,7 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
       input_mac: macOf(macKey, stored),
       sealed_input: sealRequest(sealingKey, row.approval_id, stored),
     };
-    const mail = await noticesTo(ctx, row);
+    const mail = await noticesTo(ctx, row, this.#ports);
     return async (tx) => {
       // Concurrent requests cannot exceed the limit or store the same request twice.
       await lockTenantRow(tx, ctx.tenantId);
@@ -93,14 +93,33 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
 }
 
 /** Mail to users who can approve, where the tenant wants that. */
-async function noticesTo(ctx: Context, row: store.ApprovalFacts): Promise<PreparedMail[]> {
+async function noticesTo(ctx: Context, row: store.ApprovalFacts, ports: ApprovalPorts): Promise<PreparedMail[]> {
   const notices = await noticesOf(ctx.kernel, ctx.tenantId, 'approvals');
   if (notices === null) return [];
+  const managers = await managersToNotify(ctx, row, ports);
   const admins = await listActiveAdmins(ctx.database.read, ctx.tenantId, RECIPIENTS_MAX);
-  const others = admins.filter(({ user_id }) => user_id !== row.requester_id);
+  const isForAdmins = managers.length === 0 || ruleOf(row.kind).levels.includes('admin');
+  const people = new Map([...managers, ...(isForAdmins ? admins : [])].map((user) => [user.user_id, user]));
+  people.delete(row.requester_id);
+  const others = [...people.values()].slice(0, RECIPIENTS_MAX);
   const summary = `${row.requester_name} asks for ${row.operation} on ${row.resource}.`;
   const { baseUrl } = ctx.kernel.addresses;
   return notices(others.map(({ email }) => approvalNotice(email, baseUrl, row.approval_id, summary)));
+}
+
+/** Managers of the vault who decide, other than the requester; none if an admin decides. */
+async function managersToNotify(
+  ctx: Context,
+  { kind, resource, created_at, requester_id }: store.ApprovalFacts,
+  { managersOf }: Pick<ApprovalPorts, 'managersOf'>,
+): Promise<UserRow[]> {
+  if (!ruleOf(kind).levels.some((level) => level !== 'admin')) return [];
+  const { read } = ctx.database;
+  // Changes of secrets are reviewed by managers of the vault, and by others whom only a decision about each of them could find.
+  const vault = resource.split('/', 2).join('/');
+  const [managers = []] = await managersOf(read, ctx.tenantId, [{ resource: vault, at: created_at }]);
+  const others = managers.filter((id) => id !== requester_id).slice(0, RECIPIENTS_MAX);
+  return findActiveUsers(read, ctx.tenantId, others);
 }
 
 function newApproval(ctx: Context, { takesFrom }: Proposal): store.ApprovalFacts {

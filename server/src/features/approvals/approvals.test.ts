@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { addConnection } from '../../../../test/support/machines.ts';
+import { untilBlocked } from '../../../../test/support/overtaken.ts';
 import {
   addColleague,
   addTenant,
@@ -28,7 +28,7 @@ import { addVault, runJobs } from '../../../../test/support/vaults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../kernel/base/clock.ts';
 import { CofferError } from '../../kernel/base/errors.ts';
 import { newId } from '../../kernel/base/ids.ts';
-import { TOTP } from '../mfa/index.ts';
+import { TOTP } from '../mfa/factors/index.ts';
 import { ATTACHMENTS } from '../policies/index.ts';
 import { PENDING_MAX } from './approval-queue.ts';
 import { APPROVALS } from './index.ts';
@@ -93,7 +93,7 @@ onBothDatabases('approvals', (database, { rule }) => {
     service.call('PATCH', `/v1/users/${id}`, { token, body });
 
   describe('with a second admin', () => {
-    rule('what is asked waits, says what it is, and has not happened', async () => {
+    rule('a change that needs an approval waits for it, is described by its request, and is not made yet', async () => {
       const there = await office();
       const name = await newPolicy(there);
       const answer = await ok(attach(name, there.member.email, there.owner.token), 202);
@@ -209,7 +209,7 @@ onBothDatabases('approvals', (database, { rule }) => {
       assert.equal((await rowOf(id)).sealed_input, null);
     });
 
-    rule('who asked may withdraw, and then ask again', async () => {
+    rule('the requester may withdraw a request, and then send it again', async () => {
       const there = await office();
       const { id, name } = await asked(there);
       assert.equal((await ok(reject(id, there.owner))).status, 'rejected');
@@ -390,7 +390,7 @@ onBothDatabases('approvals', (database, { rule }) => {
       assert.equal((await attachments(name, there)).length, 1);
     });
 
-    rule('one who approved may still reject, and both are told', async () => {
+    rule('an approver may still reject, and the request shows both decisions', async () => {
       const there = await office();
       await addColleague(service, there.tenant.id, 'admin');
       const { id } = await askedTwice(there);
@@ -431,7 +431,7 @@ onBothDatabases('approvals', (database, { rule }) => {
       return { name, failed };
     };
 
-    rule('because who asked has lost the right', async () => {
+    rule('because the requester has lost the right', async () => {
       const there = await office();
       const asking = await addColleague(service, there.tenant.id, 'admin');
       const made = await asked(there, asking);
@@ -441,7 +441,7 @@ onBothDatabases('approvals', (database, { rule }) => {
       assert.deepEqual(await attachments(made.name, there), []);
     });
 
-    rule('because who asked is disabled, or gone', async () => {
+    rule('because the requester is disabled, or deleted', async () => {
       const there = await office();
       for (const leave of [
         (id: string) => patchUser(id, there.owner.token, { status: 'disabled' }),
@@ -504,7 +504,7 @@ onBothDatabases('approvals', (database, { rule }) => {
       const name = await newPolicy(there);
       const body = { principal: { group: group.id } };
       const { approval_id } = await ok(service.call('POST', `/v1/policies/${name}/attach`, { token, body }), 202);
-      // The same attachment, not committed: carrying out waits for it, having looked at who is in the group.
+      // The same attachment, not committed: carrying out waits for it, having read who is in the group.
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const inTheWay = service.app.kernel.database.transaction(async (tx) => {
         const row = { principal_kind: 'group', principal_id: group.id, policy_name: name, attached_at: 0 } as const;
@@ -512,14 +512,12 @@ onBothDatabases('approvals', (database, { rule }) => {
         await released;
         throw new CofferError('IN_USE', 'rolled back');
       });
-      const approving = approve(service, approval_id, there.admin.token);
-      await pause(300);
+      const approving = await untilBlocked(service, () => approve(service, approval_id, there.admin.token));
       const joins = { token, body: { user_id: there.member.id } };
-      const joining = service.call('POST', `/v1/groups/${group.id}/members`, joins);
-      await pause(300);
+      const joining = await untilBlocked(service, () => service.call('POST', `/v1/groups/${group.id}/members`, joins));
       release();
       await assert.rejects(inTheWay, /rolled back/);
-      const outcome = `${(await approving).body.status}, ${(await joining).status}`;
+      const outcome = `${(await approving()).body.status}, ${(await joining()).status}`;
       assert.ok(['completed, 202', 'failed, 201'].includes(outcome), outcome);
     });
   });
@@ -778,7 +776,7 @@ onBothDatabases('approvals', (database, { rule }) => {
     );
   });
 
-  rule('what was asked, a password in it, is readable nowhere, and is what is carried out', async () => {
+  rule('the body of a request, a password in it, is readable nowhere, and is what is carried out', async () => {
     const there = await office();
     const password = `never seen ${uniqueName('secret')}`;
     const email = `${uniqueName('new')}@example.com`;

@@ -1,10 +1,12 @@
+import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
+import { vaultRoleIn } from '../../kernel/authz/vault-roles.ts';
 import { ruleOf } from '../../kernel/endpoint/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { usersWithFactor } from '../mfa/index.ts';
-import { usersWithTokens } from '../tokens/index.ts';
-import { findActiveUsers, listActiveAdmins, listActiveOwners, type UserRow } from '../users/index.ts';
+import { usersWithFactor } from '../mfa/factors/index.ts';
+import { usersWithTokens } from '../tokens/storage/index.ts';
+import { findActiveUsers, listActiveAdmins, listActiveOwners, type UserRow } from '../users/storage/index.ts';
 import type { ApprovalState } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
 import type { ApprovalFacts, DecisionRow } from './store.ts';
@@ -41,6 +43,8 @@ async function withCredentials(
 export interface DecidedSoFar {
   row: ApprovalFacts;
   decisions: readonly DecisionRow[];
+  /** The caller, if they may review the change. */
+  reviewers?: readonly string[];
 }
 
 /** Uses everybody's current roles: a role that was revoked a moment ago no longer counts. */
@@ -68,7 +72,8 @@ export async function approvalStatesOf(
   const owners = isForOwners ? await ownersWithCredentials(db, tenantId, ports) : [];
   const forManagers = approvals.map(({ row }) => row).filter(isForManagers);
   const managers = await managersWithCredentials(db, tenantId, forManagers, ports);
-  const stateOf = ({ row, decisions }: DecidedSoFar): ApprovalState => ({
+  const stateOf = ({ row, decisions, reviewers = [] }: DecidedSoFar): ApprovalState => ({
+    reviewers,
     levels: ruleOf(row.kind).levels,
     requesterId: row.requester_id,
     approvedBy: decisions.map(({ approver_id }) => approver_id),
@@ -116,8 +121,34 @@ export async function visibilityFilter(
   const { id, role } = ctx.principal;
   if (isAdminRole(role) || role === 'auditor') return () => true;
   const isManaged = await ports.managedBy(ctx.database.read, ctx.tenantId, id);
+  const isReviewed = await reviewFilter(ctx, ports);
   return (approval) =>
-    approval.requester_id === id || (isForManagers(approval) && isManaged(approval.resource, approval.created_at));
+    approval.requester_id === id ||
+    (isForManagers(approval) && isManaged(approval.resource, approval.created_at)) ||
+    isReviewed(approval);
+}
+
+/**
+ * Returns a predicate for the changes of secrets that the caller may review. Somebody who manages the vault reviews only what was requested since:
+ * otherwise the requester could make an accomplice manager to approve it. What gives the right in other ways takes two people.
+ */
+export async function reviewFilter(
+  ctx: Context,
+  { managedBy }: Pick<ApprovalPorts, 'managedBy'>,
+): Promise<(approval: ApprovalFacts) => boolean> {
+  const { id, role, policies } = ctx.principal;
+  const isManaged = await managedBy(ctx.database.read, ctx.tenantId, id);
+  return ({ kind, requester_id, resource, created_at, details }) => {
+    const [, vault] = /^vault\/([^/]+)\//.exec(resource) ?? [];
+    if (!ruleOf(kind).levels.includes('reviewer') || requester_id === id || vault === undefined) return false;
+    const { environment, to } = JSON.parse(details) as { environment?: string; to?: string };
+    // Details that were too long are cut, and then do not say where the secret goes.
+    if (environment === undefined) return false;
+    const places = to === undefined ? [resource] : [resource, to];
+    if (!places.every((place) => ctx.access.may('secrets:review', place, { environment }))) return false;
+    const isByMembership = !isAdminRole(role) && vaultRoleIn(policies, vault) === 'manager';
+    return !isByMembership || isManaged(vaultResource(vault), created_at);
+  };
 }
 
 function isForManagers({ kind }: ApprovalFacts): boolean {

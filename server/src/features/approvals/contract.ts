@@ -26,8 +26,8 @@ const Who = named(
 
 const ApprovalLevelName = named(
   'ApprovalLevel',
-  'Who decides. If nobody but the requester manages the vault, an admin decides instead of a vault manager.',
-  oneOf(['vault_manager', 'admin']),
+  'Who decides. If nobody but the requester manages the vault, an admin decides instead of a vault manager. A reviewer has `secrets:review` on the secret.',
+  oneOf(['vault_manager', 'admin', 'reviewer']),
 );
 
 const Level = named(
@@ -199,6 +199,7 @@ const decision = {
 export const approveApproval = endpoint({
   ...decision,
   name: 'approveApproval',
+  alsoAsks: ['secrets:review'],
   path: '/approvals/{approval_id}/approve',
   summary: 'Approve another person’s request',
   description:

@@ -1,8 +1,9 @@
 import { type CancelReason, ruleOf } from '../../kernel/endpoint/approval.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findByClient, findConnectionToken } from '../app-connections/index.ts';
-import { tokensOfThisGeneration } from '../tokens/index.ts';
-import { findActiveUsers } from '../users/index.ts';
+import { findConnectionToken } from '../app-connections/login/index.ts';
+import { findByClient } from '../app-connections/storage/index.ts';
+import { tokensOfThisGeneration } from '../tokens/storage/index.ts';
+import { findActiveUsers } from '../users/storage/index.ts';
 import type { ApprovalFacts } from './store.ts';
 import { isPerson } from './stored-request.ts';
 

@@ -2,8 +2,9 @@ import type { Proposal } from '../../kernel/endpoint/approval.ts';
 import type { ReportBreakGlass } from '../../kernel/request/approval-queue.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { evictionNotice, noticesOf, queueMail, RECIPIENTS_MAX } from '../mail/index.ts';
-import { hasFactor, isFresh, requireFresh } from '../mfa/index.ts';
-import { listActiveAdmins } from '../users/index.ts';
+import { hasFactor } from '../mfa/factors/index.ts';
+import { isFresh, requireFresh } from '../mfa/index.ts';
+import { listActiveAdmins } from '../users/storage/index.ts';
 import { recordUse } from './break-glass.ts';
 
 /** Lets an owner take rights away from somebody who is the only other approver. An admin waits for an owner. */

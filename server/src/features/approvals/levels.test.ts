@@ -9,6 +9,7 @@ const state = (kind: keyof typeof APPROVAL_RULES, more: Partial<ApprovalState>):
   approvedBy: [],
   admins: [],
   managers: [],
+  reviewers: [],
   owners: [],
   ...more,
 });

@@ -10,6 +10,8 @@ export interface ApprovalState {
   admins: readonly string[];
   /** Every manager of the vault who can act and already managed it when the request was made. */
   managers: readonly string[];
+  /** Those known to have the right to review the change: of all people, the one whose decision is made. */
+  reviewers: readonly string[];
   /** If there are any, one of them must be among the approvers. All of them are admins too. */
   owners: readonly string[];
 }
@@ -89,8 +91,12 @@ export function mayReject(state: ApprovalState, person: string): boolean {
  * An admin stands in for the managers of a vault only if none but the requester is left. The requester counts only if they are the only admin, and
  * only for a level that nobody else could decide.
  */
-function eligibleFor({ admins, managers, requesterId }: ApprovalState, level: ApprovalLevel): readonly string[] {
+function eligibleFor(
+  { admins, managers, reviewers, requesterId }: ApprovalState,
+  level: ApprovalLevel,
+): readonly string[] {
   const others = (ids: readonly string[]) => ids.filter((id) => id !== requesterId);
+  if (level === 'reviewer') return others(reviewers);
   if (level === 'vault_manager' && others(managers).length > 0) return others(managers);
   const isOnlyAdmin = admins.length === 1 && admins[0] === requesterId;
   return isOnlyAdmin ? [requesterId] : others(admins);

@@ -2,10 +2,12 @@ import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { connectionResources, findConnection } from '../app-connections/index.ts';
-import { findGroupByIdOrName } from '../groups/index.ts';
-import { findUser } from '../users/index.ts';
-import { findVaultById, vaultAttributes } from '../vaults/index.ts';
+import { findConnection } from '../app-connections/index.ts';
+import { connectionResources } from '../app-connections/storage/index.ts';
+import { findGroupByIdOrName } from '../groups/storage/index.ts';
+import { findUser } from '../users/storage/index.ts';
+import { vaultAttributes } from '../vaults/index.ts';
+import { findVaultById } from '../vaults/storage/index.ts';
 
 /** Nobody compares more ids than this with their names, and each takes a query. */
 const NAMES_MAX = 100;

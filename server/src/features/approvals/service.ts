@@ -14,7 +14,7 @@ import { proofRequired } from '../../kernel/request/second-factor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { emitDecided } from './approval-events.ts';
-import { approvalStateOf, approvalStatesOf, visibilityFilter } from './approvers.ts';
+import { approvalStateOf, approvalStatesOf, type DecidedSoFar, reviewFilter, visibilityFilter } from './approvers.ts';
 import { type Approval, type ApprovalDetail, approveApproval, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
@@ -117,7 +117,8 @@ export class Approvals {
     return ctx.change(async (tx) => {
       const approval = await this.#lockPending(ctx, tx, approvalId);
       const decisions = await store.decisionsOn(tx, ctx.tenantId, [approvalId]);
-      const state = await approvalStateOf(tx, { row: approval, decisions }, this.#ports);
+      const decided = await this.#withReviewer(ctx, { row: approval, decisions });
+      const state = await approvalStateOf(tx, decided, this.#ports);
       if (!mayReject(state, ctx.principal.id)) throw refusal('not_eligible');
       await store.insertDecisions(tx, [
         decisionRow(ctx, approval, { level_index: decisions.length, decision: 'rejected', reason }),
@@ -279,7 +280,8 @@ export class Approvals {
   async #accept(ctx: Context, db: Reader, approval: store.ApprovalFacts): Promise<Accepted> {
     const current = await this.#current(ctx, db, approval);
     refuseDecided(current);
-    const verdict = verdictOn(await approvalStateOf(db, current, this.#ports), ctx.principal.id);
+    const decided = await this.#withReviewer(ctx, current);
+    const verdict = verdictOn(await approvalStateOf(db, decided, this.#ports), ctx.principal.id);
     if (verdict.refusal !== null) throw refusal(verdict.refusal);
     if (ruleOf(approval.kind).needsProof === true && !ctx.access.isFactorProven) throw proofRequired('Approving this');
     return { approval, decided: current.decisions.length, ...verdict };
@@ -315,12 +317,19 @@ export class Approvals {
     return { ...toDetail(current, canApprove, shown, { ...request, names, differences: [] }), details: {} };
   }
 
+  async #withReviewer(ctx: Context, approval: DecidedSoFar): Promise<DecidedSoFar> {
+    if (!ruleOf(approval.row.kind).levels.includes('reviewer')) return approval;
+    const isReviewer = await reviewFilter(ctx, this.#ports);
+    return { ...approval, reviewers: isReviewer(approval.row) ? [ctx.principal.id] : [] };
+  }
+
   /** The ids of those that the caller could approve now, by the same rules as `approve`; a second factor is not required yet. */
   async #approvable(ctx: Context, db: Reader, page: readonly Current[]): Promise<ReadonlySet<string>> {
     const { permission, resource } = approveApproval;
     if (ctx.access.isRestricted || !ctx.access.may(permission, resource)) return new Set();
     const pending = page.filter((one) => statusOf(one) === 'pending');
-    const states = await approvalStatesOf(db, ctx.tenantId, pending, this.#ports);
+    const decided = await Promise.all(pending.map((one) => this.#withReviewer(ctx, one)));
+    const states = await approvalStatesOf(db, ctx.tenantId, decided, this.#ports);
     const accepted = [...states].filter(([, state]) => verdictOn(state, ctx.principal.id).refusal === null);
     return new Set(accepted.map(([id]) => id));
   }
@@ -398,7 +407,8 @@ function notWhatWasSeen(): CofferError {
 
 const REFUSALS: Record<Refusal, string> = {
   requester: 'You made this request: another person must approve it.',
-  not_eligible: 'You cannot decide this: it requires an owner, an admin, or a manager of the vault.',
+  not_eligible:
+    'You cannot decide this: it requires an owner, an admin, a manager of the vault, or for a change of a secret somebody who may review it.',
   manager_needed: 'A manager of the vault must approve this first: an admin approves the next level.',
   owner_needed: 'An owner requested this: another owner must be among those who approve it.',
   decided_before: 'You already approved one level: another person must approve the next one.',

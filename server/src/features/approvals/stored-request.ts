@@ -8,11 +8,13 @@ import type { MacKey, SealingKey } from '../../kernel/keys/keyring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { actingConnection, findByClient } from '../app-connections/index.ts';
-import { type CurrentFactor, currentFactor } from '../mfa/index.ts';
+import { actingConnection } from '../app-connections/index.ts';
+import { findByClient } from '../app-connections/storage/index.ts';
+import { type CurrentFactor, currentFactor } from '../mfa/factors/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
-import { findToken, principalOf } from '../tokens/index.ts';
-import { findUser } from '../users/index.ts';
+import { principalOf } from '../tokens/index.ts';
+import { findToken } from '../tokens/storage/index.ts';
+import { findUser } from '../users/storage/index.ts';
 import type { ApprovalFacts, ApprovalRow } from './store.ts';
 
 export const PURPOSE = 'approvals';

@@ -1,12 +1,13 @@
 import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { type ConnectionRow, numberOf } from '../app-connections/index.ts';
+import { type ConnectionRow, numberOf } from '../app-connections/storage/index.ts';
 import { enabledFederations } from '../federations/index.ts';
-import { usersWithFactor } from '../mfa/index.ts';
+import { usersWithFactor } from '../mfa/factors/index.ts';
 import type { SameRights } from '../risk/index.ts';
-import { ceilingsOf, usableTokens } from '../tokens/index.ts';
-import type { UserRow } from '../users/index.ts';
+import { ceilingsOf } from '../tokens/index.ts';
+import { usableTokens } from '../tokens/storage/index.ts';
+import type { UserRow } from '../users/storage/index.ts';
 import { methodsOfConnections } from '../workload-identity/index.ts';
 import {
   connectionWeakness,

@@ -12,7 +12,8 @@ import {
   worstRisks,
 } from '../risk/index.ts';
 import { type AssessedRow, assessedSecrets } from '../secrets/storage/index.ts';
-import { isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
+import { isLive } from '../vaults/index.ts';
+import { type VaultRow, vaultsAfter } from '../vaults/storage/index.ts';
 import { type Entry, loadEntries } from './credentials.ts';
 import type { Step } from './schemas.ts';
 import { grantWeakness } from './weakness.ts';

@@ -9,7 +9,7 @@ import { decodeCursor, pageOf } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { findRiskRun, requestRiskRun, type SameRights } from '../risk/index.ts';
 import { assessedSecrets, locateSecrets } from '../secrets/storage/index.ts';
-import { vaultsById } from '../vaults/index.ts';
+import { vaultsById } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 import { readAttackPath } from './contract.ts';
 import { findPaths } from './finding.ts';

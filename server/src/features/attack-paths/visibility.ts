@@ -1,8 +1,9 @@
 import type { Context } from '../../kernel/request/context.ts';
-import { connectionResources, findConnection } from '../app-connections/index.ts';
+import { findConnection } from '../app-connections/index.ts';
+import { connectionResources } from '../app-connections/storage/index.ts';
 import { attributesOf, secretResource } from '../secrets/index.ts';
 import type { AssessedRow } from '../secrets/storage/index.ts';
-import type { VaultRow } from '../vaults/index.ts';
+import type { VaultRow } from '../vaults/storage/index.ts';
 import type { Step } from './schemas.ts';
 
 type Vault = Pick<VaultRow, 'name' | 'environment'>;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readGuidePage } from '../../../../test/support/guide-pages.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import type { ConnectionRow } from '../app-connections/index.ts';
+import type { ConnectionRow } from '../app-connections/storage/index.ts';
 import type { FederationRow } from '../federations/index.ts';
 import type { Grant } from '../risk/index.ts';
-import type { TokenRow } from '../tokens/index.ts';
-import type { UserRow } from '../users/index.ts';
+import type { TokenRow } from '../tokens/storage/index.ts';
+import type { UserRow } from '../users/storage/index.ts';
 import type { MethodRow } from '../workload-identity/index.ts';
 import {
   connectionWeakness,

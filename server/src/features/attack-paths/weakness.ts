@@ -1,9 +1,10 @@
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import { allowlistOf, type ConnectionRow } from '../app-connections/index.ts';
+import { allowlistOf } from '../app-connections/index.ts';
+import type { ConnectionRow } from '../app-connections/storage/index.ts';
 import type { FederationRow } from '../federations/index.ts';
 import type { Grant } from '../risk/index.ts';
-import type { TokenRow } from '../tokens/index.ts';
-import type { UserRow } from '../users/index.ts';
+import type { TokenRow } from '../tokens/storage/index.ts';
+import type { UserRow } from '../users/storage/index.ts';
 import type { MethodRow } from '../workload-identity/index.ts';
 
 /** How weak a link of a chain is, from 0 to 100, and why. */

@@ -112,7 +112,7 @@ onBothDatabases('the audit log', (database, { rule }) => {
       assert.deepEqual([entry.status, entry.reason, entry.actor.key], [401, 'the token has expired', id]);
     });
 
-    rule('logins, refused ones with the true reason that the caller is not told', async () => {
+    rule('logins, refused ones with the true reason, which the caller does not get', async () => {
       const person = await addPerson(service);
       const good = await entryOf(await tryLogIn(service, person));
       assert.deepEqual([good.action, good.decision, good.actor.id], ['auth:login', 'allow', person.id]);
@@ -121,7 +121,7 @@ onBothDatabases('the audit log', (database, { rule }) => {
       assert.equal(bad.reason, 'wrong e-mail address or password');
     });
 
-    rule('what was asked for wrongly, and what was not there', async () => {
+    rule('invalid requests, and requests for what does not exist', async () => {
       const missing = await entryOf(await service.call('GET', '/v1/users/user_none'));
       assert.deepEqual([missing.decision, missing.status, missing.resource], ['error', 404, 'user/user_none']);
       const invalidEntry = await entryOf(await service.call('POST', '/v1/users', { body: { email: 1 } }));

@@ -76,7 +76,7 @@ export type AuditRecord = Static<typeof AuditRecord>;
 
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 1200, description }));
 
-const filters = {
+export const auditFilters = {
   vault: filter('Name of a vault; with a final * every vault whose name starts with the text.'),
   actor: filter(
     'Id, name (e-mail address) or key (token id) of the actor; with a final * every one that starts with the text.',
@@ -88,10 +88,17 @@ const filters = {
   decision: Type.Optional(described('Only entries of this decision.', AuditDecision)),
 };
 
+export const lookUpsFilter = Type.Optional(
+  oneOf(
+    ['include', 'exclude'],
+    'Whether allowed requests are included that only looked something up: they changed nothing and showed no value of a secret. Default: include.',
+  ),
+);
+
 export const AuditFilter = named(
   'AuditFilter',
   'Which entries of the audit log are meant. All must hold.',
-  object(filters),
+  object(auditFilters),
 );
 
 const common = {
@@ -129,14 +136,9 @@ export const listAudit = endpoint({
   audit: 'audit:read',
   query: object({
     ...pageQuery,
-    ...filters,
+    ...auditFilters,
     request_id: Type.Optional(described('Only entries of the request with this `X-Request-Id`.', id('req'))),
-    look_ups: Type.Optional(
-      oneOf(
-        ['include', 'exclude'],
-        'Whether allowed requests are listed that only looked something up: they changed nothing and showed no value of a secret. Default: include.',
-      ),
-    ),
+    look_ups: lookUpsFilter,
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
   }),

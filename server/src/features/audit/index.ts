@@ -1,6 +1,7 @@
-export { AuditFilter as AuditFilterSchema, type AuditRecord } from './contract.ts';
+export { AuditFilter as AuditFilterSchema, type AuditRecord, auditFilters, lookUpsFilter } from './contract.ts';
 export { countedSeq, exportedSeq } from './links.ts';
-export { type AuditFilter, auditRecordOf, isWanted, parseTime } from './service.ts';
+export { buildLookUpFilter } from './look-up-filter.ts';
+export { type AuditFilter, auditRecordOf, type IsLookUp, isWanted, parseTime, readBack } from './service.ts';
 export {
   type CheckpointRow,
   checkpointsOnward,

@@ -37,19 +37,35 @@ const NOTHING: ReadSegment = { entries: [], isDamaged: false };
 
 const SHOWN_FORM = /^(?:0|[1-9]\d{0,8})(?:\.[1-9]\d{0,15})?$/;
 
-export async function list(
-  ctx: Context,
-  query: Query<typeof listAudit>,
-  isLookUp: (entry: Pick<StoredEntry, 'action' | 'decision'>) => boolean,
-) {
-  const isHidden = (entry: StoredEntry) => query.look_ups === 'exclude' && isLookUp(entry);
+/** Which entries are read, and from where on. */
+export type AuditPeriod = Pick<Query<typeof listAudit>, 'cursor' | 'from' | 'to' | 'request_id' | 'look_ups'> &
+  AuditFilter;
+
+/** What is done with entries that match. */
+interface Visit {
+  /** Nothing more is read, and the next page begins here. */
+  isFull(): boolean;
+  add(entry: StoredEntry): void;
+}
+
+export type IsLookUp = (entry: Pick<StoredEntry, 'action' | 'decision'>) => boolean;
+
+export async function list(ctx: Context, query: Query<typeof listAudit>, isLookUp: IsLookUp) {
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const found: StoredEntry[] = [];
+  const visit = { isFull: () => found.length === limit, add: (entry: StoredEntry) => void found.push(entry) };
+  const end = await readBack(ctx, query, isLookUp, visit);
+  return { entries: found.map(auditRecordOf), ...end };
+}
+
+/** Reads the entries of a period, newest first, and a bounded number for each request. */
+export async function readBack(ctx: Context, query: AuditPeriod, isLookUp: IsLookUp, visit: Visit): Promise<End> {
+  const isHidden = (entry: StoredEntry) => query.look_ups === 'exclude' && isLookUp(entry);
   const { from, to } = periodOf(query);
   let position = positionOf(query.cursor);
 
   // Linking first refuses segments that no node wrote, so that they are not listed.
   await ctx.kernel.audit.link();
-  const found: StoredEntry[] = [];
   const unreadable = new Map<string, Range>();
   const { damagedSegments } = ctx.kernel;
   const slice = TimeSlice.of(ctx.tenantId);
@@ -61,7 +77,7 @@ export async function list(
     for (const segment of segments) {
       await slice.pause();
       // A segment's id is as late as its latest entry, so all further segments are older still.
-      if (from !== null && segment.id < idAtTime('audit', from)) return lastPage(ctx, { found, unreadable }, from);
+      if (from !== null && segment.id < idAtTime('audit', from)) return lastEnd(ctx, unreadable, from);
       // An unlinked segment is listed if a node wrote it. Linking, which refuses other segments, may be waiting for a lock.
       const isGenuine = segment.first_seq !== null || (await isSignedByNode(ctx.kernel.keyring, segment));
       const read = isGenuine ? damagedSegments.read(segment) : NOTHING;
@@ -74,17 +90,17 @@ export async function list(
         seq: seqAfter(segment, newestFirst.length - shown),
       });
       for (const entry of newestFirst.slice(shown)) {
-        if (found.length === limit || looked === SCAN_MAX) return page({ found, unreadable }, place());
+        if (visit.isFull() || looked === SCAN_MAX) return endAt(unreadable, place());
         shown++;
         looked++;
         const pause = slice.pause();
         if (pause !== undefined) await pause;
         if (entry === null || !isWithin(entry.at, from, to) || isHidden(entry)) continue;
-        if (isOfRequest(entry, query) && isWanted(entry, query)) found.push(entry);
+        if (isOfRequest(entry, query) && isWanted(entry, query)) visit.add(entry);
       }
       position = place();
     }
-    if (isLast || position === null) return lastPage(ctx, { found, unreadable }, from);
+    if (isLast || position === null) return lastEnd(ctx, unreadable, from);
     await recheck(ctx);
   }
 }
@@ -122,7 +138,7 @@ async function segmentAt(ctx: Context, time: number): Promise<string> {
 }
 
 /** The id of a request says when it was made, so that its entries are found without reading all that came later. */
-function periodOf({ from, to, request_id }: Query<typeof listAudit>): { from: number | null; to: number | null } {
+function periodOf({ from, to, request_id }: AuditPeriod): { from: number | null; to: number | null } {
   const period = {
     from: from === undefined ? null : parseTime(from, '/query/from'),
     to: to === undefined ? null : parseTime(to, '/query/to'),
@@ -135,15 +151,15 @@ function periodOf({ from, to, request_id }: Query<typeof listAudit>): { from: nu
   };
 }
 
-function isOfRequest({ request_id }: StoredEntry, query: Query<typeof listAudit>): boolean {
+function isOfRequest({ request_id }: StoredEntry, query: AuditPeriod): boolean {
   return query.request_id === undefined || request_id === query.request_id;
 }
 
 /** Entries that were moved to the archive are not listed, and the last page says so. */
-async function lastPage(ctx: Context, listed: Listed, from: number | null) {
+async function lastEnd(ctx: Context, unreadable: ReadonlyMap<string, Range>, from: number | null): Promise<End> {
   const pruned = await newestPruned(ctx.database.read, ctx.tenantId);
   const isWanted = pruned !== undefined && (from === null || pruned.last_at >= from);
-  return page(listed, null, isWanted ? timestamp(pruned.last_at) : null);
+  return endAt(unreadable, null, isWanted ? timestamp(pruned.last_at) : null);
 }
 
 interface Range {
@@ -151,9 +167,11 @@ interface Range {
   last_seq: number;
 }
 
-interface Listed {
-  found: readonly StoredEntry[];
-  unreadable: ReadonlyMap<string, Range>;
+/** Where reading ended, and what could not be read on the way. */
+export interface End {
+  next_cursor: string | null;
+  unreadable: Range[];
+  archived_until: string | null;
 }
 
 function rangeOf(segment: AuditSegmentsTable): Range {
@@ -161,9 +179,12 @@ function rangeOf(segment: AuditSegmentsTable): Range {
   return { first_seq, last_seq: first_seq + Math.max(countOf(segment), 1) - 1 };
 }
 
-function page({ found, unreadable }: Listed, end: Position | null, archived_until: string | null = null) {
+function endAt(
+  unreadable: ReadonlyMap<string, Range>,
+  end: Position | null,
+  archived_until: string | null = null,
+): End {
   return {
-    entries: found.map(auditRecordOf),
     next_cursor: end === null ? null : encodeCursor([end.segment, [end.shown, end.seq ?? []].flat().join('.')]),
     unreadable: [...unreadable.values()].slice(0, UNREADABLE_MAX),
     archived_until,

@@ -115,7 +115,7 @@ onBothDatabases('what a vault records', (database, { rule }) => {
     }
   });
 
-  rule('the version that is asked for is recorded with the secret', async () => {
+  rule('the requested version is recorded with the secret', async () => {
     const vault = await addVault(service);
     const { id } = await addSecret(service, vault, 'a');
     await ok(send('PUT', secretUrl(vault, 'a'), { value: 'newer' }));

@@ -5,7 +5,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { attributesOf, secretResource } from '../secrets/index.ts';
 import type { DecidedRow } from '../secrets/reading/index.ts';
-import { findUser } from '../users/index.ts';
+import { findUser } from '../users/storage/index.ts';
 
 /** The author of a policy with the rights they have now; null if they were disabled or deleted. */
 export async function authorNow(db: Reader, tenantId: string, userId: string): Promise<Subject | null> {

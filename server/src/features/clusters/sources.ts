@@ -10,7 +10,8 @@ import {
   secretsAt,
   secretsBelow,
 } from '../secrets/reading/index.ts';
-import { findVaultById, isLive, type VaultRow, vaultDigest } from '../vaults/index.ts';
+import { isLive } from '../vaults/index.ts';
+import { findVaultById, type VaultRow, vaultDigest } from '../vaults/storage/index.ts';
 import { MAPPINGS_MAX, type WithheldReason } from './schemas.ts';
 import type { PolicyRow } from './store.ts';
 

@@ -9,13 +9,18 @@ import { buildConsole } from './console-build.ts';
 const PACKED_FOLDER = join(import.meta.dirname, '../../../console');
 const SOURCE_FOLDER = join(import.meta.dirname, '../../../../console');
 
-interface Manifest {
+export interface Manifest {
   /** What the build was made of; see `fingerprintOf`. */
   readonly sources: string;
   readonly script: string;
   readonly style: string;
+  /** The style of what somebody sees who is signed in. */
+  readonly frameStyle: string;
+  readonly icons: string;
   /** Scripts that are needed at once, or first. */
   readonly preload: readonly string[];
+  /** Scripts of the frame, which are requested with it instead of after it. */
+  readonly framePreload: readonly string[];
   readonly files: readonly string[];
 }
 
@@ -48,11 +53,11 @@ export class ConsoleFiles {
     return this.#read();
   }
 
-  /** A file that the page names, compressed if the browser accepts that; null if there is no such file any more. */
-  async file(name: string, acceptsBrotli: boolean): Promise<Uint8Array | null> {
+  /** A file that the page names, as it is or compressed; null if there is no such file any more. */
+  async file(name: string, isCompressed: boolean): Promise<Uint8Array | null> {
     const manifest = await this.manifest();
     if (manifest === null || !manifest.files.includes(name)) return null;
-    return this.#bytes(acceptsBrotli ? `${name}.br` : name);
+    return this.#bytes(isCompressed ? `${name}.br` : name);
   }
 
   settled(): Promise<void> {

@@ -30,7 +30,7 @@ const publicFile = {
 const file = (example: string) =>
   object({
     file: Type.String({
-      pattern: '^[A-Za-z0-9-]{1,96}\\.(?:js|css)$',
+      pattern: '^[A-Za-z0-9-]{1,96}\\.(?:js|css|svg|woff2)$',
       description: 'The name of the file, which contains a digest of its content.',
       examples: [example],
     }),
@@ -64,4 +64,24 @@ export const getConsoleStyle = endpoint({
   description: 'Part of the page at `/`.',
   params: file('style-7RN4T2WB.css'),
   raw: 'text/css; charset=utf-8',
+});
+
+export const getConsoleIcons = endpoint({
+  ...publicFile,
+  name: 'getConsoleIcons',
+  path: '/console/icons/{file}',
+  summary: 'The icons of the web console',
+  description: 'Part of the page at `/`: one file with a symbol for each.',
+  params: file('icons-3DB9A41C.svg'),
+  raw: 'image/svg+xml',
+});
+
+export const getConsoleFont = endpoint({
+  ...publicFile,
+  name: 'getConsoleFont',
+  path: '/console/font/{file}',
+  summary: 'A font of the web console',
+  description: 'Part of the page at `/`.',
+  params: file('geist-latin-wght-normal-94EF01B7.woff2'),
+  raw: 'font/woff2',
 });

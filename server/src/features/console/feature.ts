@@ -38,8 +38,9 @@ export const consoleFeature = feature({
       for (const [name, value] of Object.entries(PAGE_HEADERS)) ctx.setHeader(name, value);
       return consolePage(manifest, await firstStart.isNow());
     };
-    const file = async (ctx: Context, name: string) => {
-      const isCompressed = /\bbr\b/.test(String(ctx.call.headers['accept-encoding'] ?? ''));
+    const file = async (ctx: Context, name: string, encodings = ['br']) => {
+      const accepted = String(ctx.call.headers['accept-encoding'] ?? '');
+      const isCompressed = encodings.includes('br') && /\bbr\b/.test(accepted);
       const bytes = await requireFiles().file(name, isCompressed);
       if (bytes === null) throw new CofferError('NOT_FOUND', 'The console has no such file: load the page again.');
       ctx.setHeader('Cache-Control', CACHED_FOR_EVER);
@@ -52,6 +53,9 @@ export const consoleFeature = feature({
         getConsole: (ctx) => page(ctx),
         getConsoleScript: (ctx, { params }) => file(ctx, params.file),
         getConsoleStyle: (ctx, { params }) => file(ctx, params.file),
+        getConsoleIcons: (ctx, { params }) => file(ctx, params.file),
+        // A font is compressed already.
+        getConsoleFont: (ctx, { params }) => file(ctx, params.file, []),
       },
       async open() {
         if (!isOn()) return;

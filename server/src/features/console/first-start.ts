@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/request/kernel.ts';
-import { hasFactor } from '../mfa/index.ts';
-import { onlyUser } from '../users/index.ts';
+import { hasFactor } from '../mfa/factors/index.ts';
+import { onlyUser } from '../users/storage/index.ts';
 
 /** Whether nobody can sign in yet except with the token of the first start. Once somebody can, it is not looked up again. */
 export class FirstStart {

@@ -1,9 +1,12 @@
+import type { Manifest } from './console-files.ts';
+
 /** The page may load its own scripts and style and call this service, nothing else. No script may turn a text into HTML or code. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -26,9 +29,10 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 
 /** File names contain letters, digits, dots and dashes only, so nothing has to be escaped. */
 export function consolePage(
-  { script, style, preload }: { script: string; style: string; preload: readonly string[] },
+  { script, style, frameStyle, icons, preload, framePreload }: Manifest,
   isFirstStart: boolean,
 ): string {
+  const isFirst = isFirstStart ? ' data-first-start' : '';
   const preloads = preload.map((name) => `<link rel="modulepreload" href="/console/script/${name}">`).join('');
   return `<!doctype html>
 <html lang="en">
@@ -42,7 +46,7 @@ export function consolePage(
 ${preloads}<script type="module" src="/console/script/${script}"></script>
 </head>
 <body>
-<div id="app"${isFirstStart ? ' data-first-start' : ''}></div>
+<div id="app" data-icons="${icons}" data-sheet="${frameStyle}" data-scripts="${framePreload.join(' ')}"${isFirst}></div>
 <noscript>The console needs JavaScript. The command line and the API work without it: see <a href="/docs">/docs</a>.</noscript>
 </body>
 </html>

@@ -91,6 +91,7 @@ function actionsFor(vault: string, path: string, factors: readonly RiskFactor[])
       why,
       request: { method: 'GET', path: '/vaults/collisions' },
     }),
+    ends_soon: rotate,
     open_anomalies: (why) => ({
       title: 'Look into the open anomalies',
       why,

@@ -4,7 +4,8 @@ import type { CompiledPolicy, PolicyDocument } from '../../kernel/authz/policy.t
 import type { Context } from '../../kernel/request/context.ts';
 import { notPermitted } from '../../kernel/request/refusals.ts';
 import { policyToSimulate } from '../policies/index.ts';
-import { findVault, findVaultById, isLive, type VaultRow, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
+import { isLive, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
+import { findVault, findVaultById, type VaultRow } from '../vaults/storage/index.ts';
 import type { Assistant } from './assistant.ts';
 import { phrase } from './phrasing.ts';
 import type { SuggestedTask } from './schemas.ts';

@@ -6,7 +6,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { findUserByIdOrEmail } from '../users/index.ts';
+import { findUserByIdOrEmail } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import { readAccount } from './contract.ts';
 import { countDrift } from './drift.ts';

@@ -166,7 +166,7 @@ onBothDatabases('environments', (database, { rule }) => {
       assert.deepEqual(await ok(get(`/environments/${made.id}`)), changed);
     });
 
-    rule('a name is taken once in a tenant; another case is another name; another tenant has its own', async () => {
+    rule('a name exists once in a tenant; another case is another name; another tenant has its own', async () => {
       const { name } = await newEnv();
       const other = await newEnv();
       await refused(make({ name }), 409, 'ALREADY_EXISTS');
@@ -379,7 +379,7 @@ onBothDatabases('environments', (database, { rule }) => {
       assert.deepEqual((await ok(get(`/environments/${env.id}/secrets`))).secrets, []);
     });
 
-    rule('a name and a secret are each taken once in an environment, and again in another', async () => {
+    rule('a name and a secret each occur once in an environment, and may occur in another one too', async () => {
       const [env, other] = [await newEnv(), await newEnv()];
       const [one, two] = [await newSecret('1'), await newSecret('2')];
       await ok(bind(env, one.id, 'KEY'), 201);
@@ -465,7 +465,7 @@ onBothDatabases('environments', (database, { rule }) => {
       }
     });
 
-    rule('who may not see a secret is told what they would be told if there were none', async () => {
+    rule('a caller who may not see a secret gets the response of a secret that does not exist', async () => {
       const env = await newEnv();
       const secret = await newSecret('hidden');
       const unseen = [
@@ -641,7 +641,7 @@ onBothDatabases('environments', (database, { rule }) => {
       assert.deepEqual(Object.keys((await compose(team)).effective), ['DEBUG', 'HOST', 'USER']);
     });
 
-    rule('gives one name alone if it is asked for, inherited or not, and reads no other value', async () => {
+    rule('gives one name alone if it is requested, inherited or not, and reads no other value', async () => {
       const parent = await newEnv();
       const env = await child(parent);
       const inherited = await newSecret('inherited');
@@ -778,7 +778,7 @@ onBothDatabases('environments', (database, { rule }) => {
       }
     });
 
-    rule('of fortress secrets are never given, whoever asks', async () => {
+    rule('of fortress secrets are given to no caller', async () => {
       const env = await newEnv();
       const person = await personWho(allow(['*'], ['*']));
       const session = await provenSession(person);

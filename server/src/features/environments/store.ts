@@ -4,7 +4,7 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import { type Page, pageOf } from '../../kernel/wire/cursor.ts';
 import { SECRETS } from '../secrets/storage/index.ts';
-import { findVaultById, type VaultRow } from '../vaults/index.ts';
+import { findVaultById, type VaultRow } from '../vaults/storage/index.ts';
 
 export interface EnvironmentsTables {
   environments: Authenticated<EnvironmentRow>;

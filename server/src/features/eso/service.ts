@@ -8,7 +8,8 @@ import { parsePath, secretNotFound, secretResource } from '../secrets/index.ts';
 import { type SecretReader, secretById, visibleSecrets } from '../secrets/reading/index.ts';
 import type { SummaryRow } from '../secrets/storage/index.ts';
 import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
-import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
+import { isLive, vaultNotFound } from '../vaults/index.ts';
+import { findVault } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 
 const READABLE = ['eso:read'];

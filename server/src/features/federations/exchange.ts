@@ -8,21 +8,19 @@ import type { KeySets } from '../../kernel/external-identity/key-sets.ts';
 import { ExternalIdentityRefusal, refuse } from '../../kernel/external-identity/refusal.ts';
 import { verifiedByKeySet } from '../../kernel/external-identity/verified-token.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import type { ConnectionCertificates } from '../app-connections/index.ts';
 import {
   asLoginDenied,
   attributeTo,
-  type ConnectionCertificates,
-  type ConnectionRow,
   checkAddressAndDpop,
-  findClient,
-  findConnectionNumbered,
   insertConnectionToken,
   issueConnectionToken,
   lockUnchanged,
   loginDenied,
   refuseInactive,
   refuseSuspended,
-} from '../app-connections/index.ts';
+} from '../app-connections/login/index.ts';
+import { type ConnectionRow, findClient, findConnectionNumbered } from '../app-connections/storage/index.ts';
 import { tenantOfClient } from '../certificates/index.ts';
 import type * as contract from './contract.ts';
 import { FEDERATIONS_MAX } from './contract.ts';

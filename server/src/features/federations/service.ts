@@ -11,16 +11,9 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import {
-  type ConnectionCertificates,
-  type ConnectionRow,
-  connectionResources,
-  existingConnection,
-  lockConnection,
-  numberOf,
-  refuseUnshareable,
-  revokeTokensFrom,
-} from '../app-connections/index.ts';
+import { type ConnectionCertificates, existingConnection, refuseUnshareable } from '../app-connections/index.ts';
+import { revokeTokensFrom } from '../app-connections/login/index.ts';
+import { type ConnectionRow, connectionResources, lockConnection, numberOf } from '../app-connections/storage/index.ts';
 import type * as contract from './contract.ts';
 import { DEFAULTS, FEDERATIONS_MAX, type Federation, type ProviderName, readFederation } from './contract.ts';
 import { providerNamed } from './providers.ts';

@@ -3,7 +3,7 @@ import { userRemoved } from '../users/index.ts';
 import * as contract from './contract.ts';
 import { groupNeeds, groupRemoved } from './links.ts';
 import * as groups from './service.ts';
-import { deleteMembershipsOf, GROUP_MEMBERS, GROUPS } from './store.ts';
+import { deleteMembershipsOf, GROUP_MEMBERS, GROUPS } from './storage/group-store.ts';
 
 export const groupsFeature = feature({
   name: 'groups',

@@ -74,7 +74,7 @@ onBothDatabases('groups', (database, { rule }) => {
     await refused(send('GET', `/v1/groups/${made.id}`), 404, 'NOT_FOUND');
   });
 
-  test('a name is taken once in a tenant; another case is another name; another tenant has its own', async () => {
+  test('a name exists once in a tenant; another case is another name; another tenant has its own', async () => {
     const { name } = await newGroup();
     await refused(send('POST', '/v1/groups', { name }), 409, 'ALREADY_EXISTS');
     await ok(send('POST', '/v1/groups', { name: name.toUpperCase() }), 201);

@@ -12,11 +12,12 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { accountState, findUserByIdOrEmail, lockUser } from '../users/index.ts';
+import { accountState } from '../users/index.ts';
+import { findUserByIdOrEmail, lockUser } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
 import type { GroupParts, groupRemoved } from './links.ts';
-import * as store from './store.ts';
+import * as store from './storage/group-store.ts';
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
   // A name in the form of an id could be mistaken for another group's id wherever both are accepted.

@@ -69,7 +69,7 @@ export function approvalNotice(to: string, baseUrl: string, approvalId: string, 
 export function expiryNotice(to: string, lines: readonly string[]): Message {
   return {
     to,
-    subject: 'Certificates in Coffer expire soon',
+    subject: 'Secrets in Coffer expire soon',
     paragraphs: [
       'These secrets are in vaults that you manage:',
       { copy: lines.join('\n') },

@@ -5,13 +5,13 @@ import { secondFactorSince, secondFactorsOf, userRemoved } from '../users/index.
 import { deleteAnsweredBefore } from './challenge-store.ts';
 import { prepareChallenges } from './challenges.ts';
 import * as contract from './contract.ts';
-import * as factors from './factors.ts';
+import { RECOVERY_CODES, TOTP } from './factors/factor-store.ts';
+import * as factors from './factors/factors.ts';
+import { makeCodes, readCodes } from './factors/recovery-codes.ts';
 import { mfaNeeds } from './links.ts';
-import { PASSKEYS } from './passkey-store.ts';
-import * as passkeys from './passkeys.ts';
-import { makeCodes, readCodes } from './recovery-codes.ts';
+import { PASSKEYS } from './passkeys/passkey-store.ts';
+import * as passkeys from './passkeys/passkeys.ts';
 import * as mfa from './service.ts';
-import { RECOVERY_CODES, TOTP } from './store.ts';
 
 export const mfaFeature = feature({
   name: 'mfa',

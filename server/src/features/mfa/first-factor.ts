@@ -1,7 +1,7 @@
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import type { UserRow } from '../users/index.ts';
-import { type Factors, hasAny, type ShownFactor } from './factors.ts';
+import type { UserRow } from '../users/storage/index.ts';
+import { type Factors, hasAny, type ShownFactor } from './factors/factors.ts';
 import type { MfaParts } from './links.ts';
 import type { ContinuedSession } from './schemas.ts';
 

@@ -20,7 +20,7 @@ import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { addTotp, codeOf } from '../../../../test/support/totp.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { insertIdentity } from '../sign-on/index.ts';
+import { insertIdentity } from '../sign-on/storage/index.ts';
 
 const STEP_MS = 30 * SECOND_MS;
 const PASSWORD = 'a password of the only owner';

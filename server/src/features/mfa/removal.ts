@@ -2,11 +2,11 @@ import { timestamp } from '../../kernel/base/clock.ts';
 import { CofferError, notFound } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import type { UserRow } from '../users/index.ts';
-import { confirmed, deleteFactorsOf, type Factors, hasAny, trustTimes } from './factors.ts';
+import type { UserRow } from '../users/storage/index.ts';
+import { lockTotp } from './factors/factor-store.ts';
+import { confirmed, deleteFactorsOf, type Factors, hasAny, trustTimes } from './factors/factors.ts';
 import type { MfaParts } from './links.ts';
-import { lockPasskeysOf } from './passkey-store.ts';
-import { lockTotp } from './store.ts';
+import { lockPasskeysOf } from './passkeys/passkey-store.ts';
 
 /** The caller has locked the person's row. */
 export async function lockFactors(tx: Tx, tenantId: string, userId: string): Promise<Factors> {

@@ -11,8 +11,10 @@ import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/request/sec
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted } from '../../kernel/wire/wire.ts';
-import { lockChangeable, lockUser } from '../users/index.ts';
+import { lockChangeable } from '../users/index.ts';
+import { lockUser } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
+import * as store from './factors/factor-store.ts';
 import {
   deleteFactorsOf,
   type Factors,
@@ -24,10 +26,10 @@ import {
   TOTP_FACTOR,
   totpTrustedFrom,
   trustTimes,
-} from './factors.ts';
+} from './factors/factors.ts';
+import { hashOfCode, newRecoveryCodes } from './factors/recovery-codes.ts';
 import { continuation, shownByAdding } from './first-factor.ts';
-import { updatePasskey } from './passkey-store.ts';
-import { hashOfCode, newRecoveryCodes } from './recovery-codes.ts';
+import { updatePasskey } from './passkeys/passkey-store.ts';
 import {
   approveRemoval,
   lockFactors,
@@ -37,7 +39,6 @@ import {
   requireProofToRemove,
   requireWayIn,
 } from './removal.ts';
-import * as store from './store.ts';
 
 const PURPOSE = 'mfa';
 const SECRET_BYTES = 20;

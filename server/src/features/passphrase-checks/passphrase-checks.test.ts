@@ -28,7 +28,7 @@ onBothDatabases('passphrase checks', (database, { rule }) => {
     return name;
   };
 
-  test('is stored once, and only by one of those who store the first', async () => {
+  test('is stored once, by one of several callers who store the first at the same time', async () => {
     const vault = await newVault();
     const none = await ok(read(vault));
     assert.deepEqual([none.check, none.former, none.version, none.updated_at], [null, null, 0, null]);
@@ -80,7 +80,7 @@ onBothDatabases('passphrase checks', (database, { rule }) => {
     assert.equal((await ok(read(open))).check, null);
   });
 
-  rule('is for those who may read values of the vault, and store some', async () => {
+  rule('is readable by readers of the vault, who cannot store one', async () => {
     const vault = await newVault();
     const { token, id } = await addPerson(service);
     await refused(read(vault, token), 403, 'INSUFFICIENT_PRIVILEGE');

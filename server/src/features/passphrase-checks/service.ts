@@ -3,7 +3,8 @@ import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import { envelopeProblem } from '../../kernel/crypto/zero-knowledge-envelope.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { authorizedVault, isLive, lockVault, vaultNotFound } from '../vaults/index.ts';
+import { authorizedVault, isLive, vaultNotFound } from '../vaults/index.ts';
+import { lockVault } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 import * as store from './store.ts';
 

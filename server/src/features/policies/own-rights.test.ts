@@ -65,7 +65,7 @@ onSqliteAtLanding('why somebody may do something, or not', (database) => {
     assert.equal(writing.reason, 'no_match');
     assert.deepEqual(
       writing.helpers.map((helper: { id: string; because: object[] }) => [helper.id, helper.because]),
-      [[manager.id, [{ kind: 'membership', name: 'manager' }]]],
+      [[manager.id, [{ kind: 'membership', name: 'manager', until: null }]]],
     );
 
     const name = await attached(person.id, reading('deny', it));

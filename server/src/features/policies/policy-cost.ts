@@ -2,7 +2,7 @@ import { MAX_PRINCIPAL_COST } from '../../kernel/authz/limits.ts';
 import { invalid } from '../../kernel/base/errors.ts';
 import { inSlices, nextIteration } from '../../kernel/fairness/time-slice.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { groupsOfUser } from '../groups/index.ts';
+import { groupsOfUser } from '../groups/storage/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import { type AttachmentRow, type PolicyRow, type PrincipalKind, policiesFor } from './store.ts';
 

@@ -94,10 +94,11 @@ export const GrantedBy = named(
   'Where a right comes from.',
   object({
     kind: oneOf(
-      ['role', 'membership', 'group', 'policy', 'connection'],
-      'role: the role in the tenant. membership: of the vault. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.',
+      ['role', 'membership', 'access', 'group', 'policy', 'connection'],
+      'role: the role in the tenant. membership: of the vault. access: to the vault for a time. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.',
     ),
     name: Type.String({ description: 'Name of the role, group, policy or connection; the role in the vault.' }),
+    until: nullable(timestampText, 'When an access ends by itself; null for everything else.'),
   }),
 );
 export type GrantedBy = Static<typeof GrantedBy>;

@@ -24,8 +24,9 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire/wire.ts';
-import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
-import { accountState, findUserByIdOrEmail, lockUser, type UserRow } from '../users/index.ts';
+import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/storage/index.ts';
+import { accountState } from '../users/index.ts';
+import { findUserByIdOrEmail, lockUser, type UserRow } from '../users/storage/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';

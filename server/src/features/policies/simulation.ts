@@ -5,9 +5,9 @@ import type { CompiledPolicy, PolicyDocument } from '../../kernel/authz/policy.t
 import { invalidField, notFound } from '../../kernel/base/errors.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { findGroupByIdOrName } from '../groups/index.ts';
+import { findGroupByIdOrName } from '../groups/storage/index.ts';
 import { visibleAttributes } from '../secrets/reading/index.ts';
-import { findUser } from '../users/index.ts';
+import { findUser } from '../users/storage/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
 import { readPolicy } from './contract.ts';

@@ -19,7 +19,7 @@ interface Found {
   id: string;
   name: string;
   conditional: boolean;
-  because: { kind: string; name: string }[];
+  because: { kind: string; name: string; until: string | null }[];
 }
 
 const statement = (effect: 'allow' | 'deny', resource: string, more: object = {}) => ({
@@ -86,10 +86,10 @@ onBothDatabases('who can', (database, { rule }) => {
       id: reader.id,
       name: reader.email,
       conditional: false,
-      because: [{ kind: 'membership', name: 'reader' }],
+      because: [{ kind: 'membership', name: 'reader', until: null }],
     });
-    assert.deepEqual(by(inGroup.id)?.because, [{ kind: 'group', name: group.name }]);
-    assert.deepEqual(by(member.id)?.because, [{ kind: 'policy', name: withFactor }]);
+    assert.deepEqual(by(inGroup.id)?.because, [{ kind: 'group', name: group.name, until: null }]);
+    assert.deepEqual(by(member.id)?.because, [{ kind: 'policy', name: withFactor, until: null }]);
     assert.equal(by(member.id)?.conditional, true);
     assert.deepEqual(
       by(machine.client_id)?.because.map(({ kind }) => kind),

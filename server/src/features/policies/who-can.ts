@@ -6,13 +6,15 @@ import { isAction, isResource } from '../../kernel/authz/pattern.ts';
 import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
 import { PolicyError } from '../../kernel/authz/policy-error.ts';
 import { ROLES } from '../../kernel/authz/roles.ts';
-import type { Membership } from '../../kernel/authz/vault-roles.ts';
+import { type Membership, membershipPolicy } from '../../kernel/authz/vault-roles.ts';
+import { timestamp } from '../../kernel/base/clock.ts';
 import { invalidField } from '../../kernel/base/errors.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
 import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { visibleAttributes } from '../secrets/reading/index.ts';
-import { findVault, isLive, vaultAttributes } from '../vaults/index.ts';
+import { isLive, vaultAttributes } from '../vaults/index.ts';
+import { findVault } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 import type { PolicyParts } from './links.ts';
 import type { AllowedPrincipal, GrantedBy } from './schemas.ts';
@@ -147,19 +149,27 @@ function reasons({ grants }: RightsOfSome, action: string, described: Described)
   return grants.flatMap((grant): GrantedBy[] => {
     const giving = grant.policies.filter((policy) => couldShow([policy], [action], described));
     if (giving.length === 0) return [];
-    if (grant.kind === 'membership')
-      return [{ kind: 'membership', name: roleIn(grant.memberships, described.resource) }];
-    if (grant.kind !== 'connection') return [{ kind: grant.kind, name: grant.name }];
+    if (grant.kind === 'membership') return membershipReasons(grant.memberships, action, described);
+    if (grant.kind !== 'connection') return [{ kind: grant.kind, name: grant.name, until: null }];
     // The name of a policy of the tenant has no slash, and that of what is built in has one.
     return giving.map(({ name }) =>
-      name.includes('/') ? { kind: 'connection', name: grant.name } : { kind: 'policy', name },
+      name.includes('/')
+        ? { kind: 'connection', name: grant.name, until: null }
+        : { kind: 'policy', name, until: null },
     );
   });
 }
 
-function roleIn(memberships: readonly Membership[], resource: string): string {
-  const [, vault] = resource.split('/');
-  return memberships.find((membership) => membership.vault === vault)?.role ?? '';
+/** Those of one vault are few. */
+function membershipReasons(memberships: readonly Membership[], action: string, described: Described): GrantedBy[] {
+  const [, vault] = described.resource.split('/');
+  return memberships
+    .filter((one) => one.vault === vault && couldShow([membershipPolicy([one])], [action], described))
+    .map(({ role, until }) => ({
+      kind: until === undefined ? 'membership' : 'access',
+      name: role,
+      until: until === undefined ? null : timestamp(until),
+    }));
 }
 
 function compare(a: string, b: string): number {

@@ -53,6 +53,8 @@ const KNOWN: Readonly<Record<string, string>> = {
   session_id: `token_${ID_REST}`,
   passkey_id: `passkey_${ID_REST}`,
   tenant_id: `tenant_${ID_REST}`,
+  access_id: `access_${ID_REST}`,
+  share_id: `share_${ID_REST}`,
   approval_id: `approval_${ID_REST}`,
   anomaly_id: `anom_${ID_REST}`,
   exporter_id: `exporter_${ID_REST}`,

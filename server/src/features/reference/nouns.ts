@@ -22,6 +22,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'Secrets',
     guide: ['secrets', 'rotation', 'risk'],
   },
+  shares: {
+    title: 'Shares',
+    group: 'Secrets',
+    guide: ['shares'],
+  },
   'composed environments': {
     title: 'Composed environments',
     group: 'Secrets',
@@ -72,10 +77,15 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'People',
     guide: ['policies'],
   },
+  'access requests': {
+    title: 'Access requests',
+    group: 'People',
+    guide: ['access-requests'],
+  },
   approvals: {
     title: 'Approvals',
     group: 'People',
-    guide: ['approvals'],
+    guide: ['approvals', 'change-control'],
   },
   audit: {
     title: 'Audit log',

@@ -6,7 +6,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import type { RiskFactor } from '../secrets/index.ts';
 import { type AssessedRow, assessedSecrets } from '../secrets/storage/index.ts';
 import { fingerprintKey } from '../secrets/value/index.ts';
-import type { VaultRow } from '../vaults/index.ts';
+import type { VaultRow } from '../vaults/storage/index.ts';
 import { commonFingerprints } from './common-values.ts';
 import { readsSince, type SecretReadRow } from './read-store.ts';
 import { couldRead, loadReaders, readersInVault, type SameRights } from './readers.ts';
@@ -90,8 +90,11 @@ export class Assessment {
         now,
         type: row.type,
         environment: row.environment,
+        // The service cannot make values that it cannot seal.
+        mayRotate: vault.is_zero_knowledge === 0,
         hasRotation: row.rotation !== null,
         valuedAt: row.valued_at,
+        endsAt: row.expires_at === null || row.expires_at < 0 ? null : row.expires_at,
         readers: readers.reduce((sum, { users, connections }) => sum + users.length + connections.length, 0),
         staleReaders: this.#staleReaders(vault, row, readers, readsBySecret.get(row.secret_id) ?? []),
         value: this.#valueOf(vault, row),

@@ -7,17 +7,17 @@ import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
+import { actingConnection } from '../app-connections/index.ts';
 import {
-  actingConnection,
   authenticConnectionsAfter,
   type ConnectionRow,
   connectionResources,
-} from '../app-connections/index.ts';
-import { groupNames, groupsOfUsers } from '../groups/index.ts';
+} from '../app-connections/storage/index.ts';
+import { groupNames, groupsOfUsers } from '../groups/storage/index.ts';
 import { policiesAttachedTo, type RightsOfSome } from '../policies/index.ts';
 import { attributesOf, secretResource } from '../secrets/index.ts';
 import type { AssessedRow } from '../secrets/storage/index.ts';
-import { activeUsersAfter, type UserRow } from '../users/index.ts';
+import { activeUsersAfter, type UserRow } from '../users/storage/index.ts';
 import { type DatedMembership, membershipsOf } from '../vaults/index.ts';
 
 /** Every action that reveals a value by itself. */
@@ -51,7 +51,7 @@ export interface SameRights {
 
 /** Every active user and connection of a tenant, by their rights. Memory grows with the number of principals, never with that of secrets. */
 export async function loadReaders(db: Reader, tenantId: string, now: number): Promise<SameRights[]> {
-  return [...(await usersByRights(db, tenantId)), ...(await connectionsByRights(db, tenantId, now))];
+  return [...(await usersByRights(db, tenantId, now)), ...(await connectionsByRights(db, tenantId, now))];
 }
 
 /** The same with the names under which principals are known elsewhere. */
@@ -118,7 +118,7 @@ export function grantOf(
   return grants.find(({ policies }) => couldRead({ ceilings: [], policies }, vault, row));
 }
 
-async function usersByRights(db: Reader, tenantId: string): Promise<SameRights[]> {
+async function usersByRights(db: Reader, tenantId: string, now: number): Promise<SameRights[]> {
   const groups = new Map<string, Grant>();
   const found = new Map<string, SameRights & { users: UserRow[] }>();
   for (let after: string | null = ''; after !== null; ) {
@@ -135,7 +135,7 @@ async function usersByRights(db: Reader, tenantId: string): Promise<SameRights[]
     const attached = await policiesAttachedTo(db, tenantId, 'user', ids);
     const memberships = await membershipsBy(db, tenantId, 'user', ids);
     for (const user of users) {
-      const own = memberships.get(user.user_id) ?? [];
+      const own = (memberships.get(user.user_id) ?? []).filter(({ until = Infinity }) => until > now);
       const policies = attached.get(user.user_id) ?? [];
       const joined = (groupIds.get(user.user_id) ?? []).toSorted();
       const key = JSON.stringify([user.role, joined, policies.map(({ name }) => name).toSorted(), own.map(textOf)]);
@@ -153,8 +153,8 @@ async function usersByRights(db: Reader, tenantId: string): Promise<SameRights[]
 }
 
 /** Members of several vaults are compared with all their dates, because these say how strong the membership is. */
-function textOf({ vault, role, added_at, reviewed_at }: DatedMembership): string {
-  return `${vault} ${role} ${reviewed_at ?? added_at}`;
+function textOf({ vault, role, added_at, reviewed_at, path = null, until }: DatedMembership): string {
+  return `${vault} ${role} ${reviewed_at ?? added_at} ${path ?? ''} ${until ?? ''}`;
 }
 
 function rightsOf(

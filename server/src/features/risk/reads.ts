@@ -4,7 +4,8 @@ import type { Database, Reader } from '../../kernel/storage/database.ts';
 import { type CountCursor, type HourlyCount, hourlyCounts, rolledUpSince } from '../rollups/index.ts';
 import { secretOfResource } from '../secrets/index.ts';
 import { idsByPath } from '../secrets/storage/index.ts';
-import { findVault, isLive } from '../vaults/index.ts';
+import { isLive } from '../vaults/index.ts';
+import { findVault } from '../vaults/storage/index.ts';
 import { type SecretReadRow, storeReads } from './read-store.ts';
 
 const COUNTS_AT_ONCE = 1000;

@@ -61,30 +61,35 @@ onBothDatabases('the risk of a secret', (database, { rule }) => {
       assert.deepEqual([row.risk_score, row.risk_factors], [risk.risk_score, risk.risk_factors]);
     });
 
-    rule('is shown by reads and changes, without what tells about the value to those who may not read it', async () => {
-      const { tenant, token, vault } = await newTenant();
-      const url = secretUrl(vault, 'db/main');
-      const made = await addSecret(service, vault, 'db/main', { type: 'password', value: 'short' }, token);
-      assert.equal(made.risk_score, null);
-      const read = () => ok(service.call('GET', url, { token }));
-      assert.equal((await read()).risk_score, null);
-      await ok(riskOf(vault, 'db/main', token));
-      assert.equal((await read()).risk_score, 30);
-      assert.equal((await ok(service.call('GET', `${url}?version=1`, { token }))).risk_score, 30);
-      const writer = await addColleague(service, tenant.id, 'member');
-      await addPolicy(service, { user: writer.id }, [{ action: ['secrets:update'], resource: ['vault/*/*'] }], token);
-      const described = (by: string) =>
-        ok(service.call('PUT', url, { token: by, body: { metadata: { owner: uniqueName('team') } } }));
-      assert.deepEqual([(await described(token)).risk_score, (await described(writer.token)).risk_score], [30, 10]);
-      const rolled = await ok(service.call('POST', `${url}/rollback`, { token, body: { to_version: 1, reason: 'x' } }));
-      assert.equal(rolled.risk_score, 30);
-      await ok(service.call('DELETE', url, { token }));
-      assert.equal((await ok(service.call('POST', `${url}/restore`, { token, body: {} }))).risk_score, 30);
-      const copied = await ok(service.call('POST', `${url}/copy`, { token, body: { to_path: 'db/twin' } }), 201);
-      assert.equal(copied.risk_score, null);
-      const moved = await ok(service.call('POST', `${url}/move`, { token, body: { to_path: 'db/moved' } }));
-      assert.equal(moved.risk_score, 30);
-    });
+    rule(
+      'is shown by reads and changes; callers who may not read the value do not see what depends on it',
+      async () => {
+        const { tenant, token, vault } = await newTenant();
+        const url = secretUrl(vault, 'db/main');
+        const made = await addSecret(service, vault, 'db/main', { type: 'password', value: 'short' }, token);
+        assert.equal(made.risk_score, null);
+        const read = () => ok(service.call('GET', url, { token }));
+        assert.equal((await read()).risk_score, null);
+        await ok(riskOf(vault, 'db/main', token));
+        assert.equal((await read()).risk_score, 30);
+        assert.equal((await ok(service.call('GET', `${url}?version=1`, { token }))).risk_score, 30);
+        const writer = await addColleague(service, tenant.id, 'member');
+        await addPolicy(service, { user: writer.id }, [{ action: ['secrets:update'], resource: ['vault/*/*'] }], token);
+        const described = (by: string) =>
+          ok(service.call('PUT', url, { token: by, body: { metadata: { owner: uniqueName('team') } } }));
+        assert.deepEqual([(await described(token)).risk_score, (await described(writer.token)).risk_score], [30, 10]);
+        const rolled = await ok(
+          service.call('POST', `${url}/rollback`, { token, body: { to_version: 1, reason: 'x' } }),
+        );
+        assert.equal(rolled.risk_score, 30);
+        await ok(service.call('DELETE', url, { token }));
+        assert.equal((await ok(service.call('POST', `${url}/restore`, { token, body: {} }))).risk_score, 30);
+        const copied = await ok(service.call('POST', `${url}/copy`, { token, body: { to_path: 'db/twin' } }), 201);
+        assert.equal(copied.risk_score, null);
+        const moved = await ok(service.call('POST', `${url}/move`, { token, body: { to_path: 'db/moved' } }));
+        assert.equal(moved.risk_score, 30);
+      },
+    );
 
     rule('falls when its cause is gone', async () => {
       const { token, vault } = await newTenant();
@@ -214,7 +219,7 @@ onBothDatabases('the risk of a secret', (database, { rule }) => {
       await ok(riskOf(vault, 'db', token));
     });
 
-    rule('to whoever may read metadata, without what depends on the value', async () => {
+    rule('to callers who may read metadata, without what depends on the value', async () => {
       const risk = await ok(riskOf(vault, 'db', auditor.token));
       assert.deepEqual([risk.risk_score, pointsOf(risk)], [10, { no_rotation: 10 }]);
       assert.deepEqual(
@@ -227,7 +232,7 @@ onBothDatabases('the risk of a secret', (database, { rule }) => {
       assert.equal(whole.risk_score, 30);
     });
 
-    rule('not to whoever may only list', async () => {
+    rule('not to callers who may only list', async () => {
       const statement = { action: ['secrets:list'], resource: [`vault/${vault}/**`, `vault/${vault}`] };
       await addPolicy(service, { user: member.id }, [statement], token);
       const [row] = await listed(vault, member.token);

@@ -10,8 +10,10 @@ const SAFE: Facts = {
   now: NOW,
   type: 'password',
   environment: 'development',
+  mayRotate: true,
   hasRotation: true,
   valuedAt: NOW,
+  endsAt: null,
   readers: 1,
   staleReaders: 0,
   value: { bytes: 32, isCommon: false, secretsWithIt: 1 },
@@ -28,6 +30,7 @@ const rows: [what: string, facts: Partial<Facts>, expected: Record<string, numbe
   ['a year', agedDays(365), { age: 20 }],
   ['a value of tomorrow', agedDays(-1), {}],
   ['no rotation', { hasRotation: false }, { no_rotation: 10 }],
+  ['no rotation where there can be none', { hasRotation: false, mayRotate: false }, {}],
   ['5 readers', { readers: 5 }, {}],
   ['6 readers', { readers: 6 }, { readers: 5 }],
   ['25 readers', { readers: 25 }, { readers: 10 }],
@@ -46,6 +49,11 @@ const rows: [what: string, facts: Partial<Facts>, expected: Record<string, numbe
   ['unknown reads', { staleReaders: null }, {}],
   ['a critical anomaly', { anomalies: { points: 20, why: '1 critical anomaly is open.' } }, { open_anomalies: 20 }],
   ['more anomalies than there are points', { anomalies: { points: 140, why: 'Many.' } }, { open_anomalies: 100 }],
+  ['an end in 31 days', { endsAt: NOW + 31 * DAY_MS }, {}],
+  ['an end in 30 days', { endsAt: NOW + 30 * DAY_MS }, { ends_soon: 5 }],
+  ['an end in a week', { endsAt: NOW + 7 * DAY_MS }, { ends_soon: 10 }],
+  ['an end in an instant', { endsAt: NOW + 1 }, { ends_soon: 10 }],
+  ['an end that is over', { endsAt: NOW }, { ends_soon: 20 }],
   ['anomalies without points', { anomalies: { points: 0, why: '' } }, {}],
 ];
 
@@ -78,14 +86,16 @@ test('the score is the sum, at most 100', () => {
     now: NOW,
     type: 'token',
     environment: 'production',
+    mayRotate: true,
     hasRotation: false,
     valuedAt: NOW - 400 * DAY_MS,
+    endsAt: NOW - DAY_MS,
     readers: 500,
     staleReaders: 400,
     value: { bytes: 4, isCommon: true, secretsWithIt: 9 },
     anomalies: { points: 20, why: '1 critical anomaly is open.' },
   });
-  assert.equal(worst.length, 8);
+  assert.equal(worst.length, 9);
   assert.equal(scoreOf(worst), 100);
   assert.equal(scoreOf([]), 0);
 });

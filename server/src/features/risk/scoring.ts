@@ -33,6 +33,11 @@ export const POINTS = {
     [6, 10],
     [26, 15],
   ],
+  ends_soon: [
+    [30, 5],
+    [7, 10],
+    [0, 20],
+  ],
 } as const satisfies Record<string, Steps | number>;
 
 /** What open anomalies add: 10 points for each high one and 20 for each critical one. The feature that has them counts them. */
@@ -46,9 +51,13 @@ export interface Facts {
   now: number;
   type: string;
   environment: string;
+  /** False where the service can make no value, so that to lack a rotation is no fault. */
+  mayRotate: boolean;
   hasRotation: boolean;
   /** When the current value was written. */
   valuedAt: number;
+  /** When the current value ends; null without an end. */
+  endsAt: number | null;
   readers: number;
   /** Null if it cannot be known: reads are not logged, or not for long enough. */
   staleReaders: number | null;
@@ -70,6 +79,7 @@ export function riskFactorsFor(facts: Facts): RiskFactor[] {
     repeatedValue(facts),
     staleReaders(facts),
     openAnomalies(facts),
+    endsSoon(facts),
   ].filter((factor) => factor !== null);
 }
 
@@ -84,8 +94,8 @@ function age({ now, valuedAt }: Facts): RiskFactor | null {
   return points === 0 ? null : { factor: 'age', points, why: `The value is ${days} days old.` };
 }
 
-function noRotation({ hasRotation }: Facts): RiskFactor | null {
-  if (hasRotation) return null;
+function noRotation({ mayRotate, hasRotation }: Facts): RiskFactor | null {
+  if (hasRotation || !mayRotate) return null;
   return { factor: 'no_rotation', points: POINTS.no_rotation, why: 'No automatic rotation is configured.' };
 }
 
@@ -124,6 +134,15 @@ function staleReaders({ staleReaders: count }: Facts): RiskFactor | null {
 function openAnomalies({ anomalies }: Facts): RiskFactor | null {
   if (anomalies === null || anomalies.points === 0) return null;
   return { factor: 'open_anomalies', points: Math.min(anomalies.points, RISK_SCORE_MAX), why: anomalies.why };
+}
+
+function endsSoon({ now, endsAt }: Facts): RiskFactor | null {
+  if (endsAt === null) return null;
+  const daysLeft = Math.ceil((endsAt - now) / DAY_MS);
+  const points = POINTS.ends_soon.findLast(([atMost]) => daysLeft <= atMost)?.[1];
+  if (points === undefined) return null;
+  const when = daysLeft === 1 ? 'ends within a day' : `ends within ${daysLeft} days`;
+  return { factor: 'ends_soon', points, why: `The value ${daysLeft <= 0 ? 'has ended' : when}.` };
 }
 
 function pointsAt(steps: Steps, count: number): number {

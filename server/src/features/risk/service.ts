@@ -5,7 +5,8 @@ import { attributesOf, secretNotFound, secretResource } from '../secrets/index.t
 import type { SecretReader } from '../secrets/reading/index.ts';
 import { shownRisk } from '../secrets/risk/index.ts';
 import { assessedSecrets } from '../secrets/storage/index.ts';
-import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
+import { isLive, vaultNotFound } from '../vaults/index.ts';
+import { findVault } from '../vaults/storage/index.ts';
 import { Assessment, type FindAnomalyPoints } from './assessment.ts';
 import type * as contract from './contract.ts';
 import { findRun } from './run-store.ts';

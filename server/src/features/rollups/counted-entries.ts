@@ -45,7 +45,7 @@ export function countsOf(entry: AuditEntry): Count[] {
   const reading = READING_ACTIONS[entry.action];
   if (reading === 'itself' && entry.decision === 'allow') counts.push({ ...base, resource: entry.resource, reads: 1 });
   if (reading !== undefined && entry.decision === 'deny') {
-    const suppressed = wholeNumber(detailsOf(entry)['suppressed']);
+    const suppressed = suppressedIn(entry);
     // The entry of suppressed refusals names the last of them only.
     if (suppressed > 0) counts.push({ ...base, resource: UNNAMED, denied: suppressed });
     else counts.push({ ...base, resource: entry.resource, denied: 1 });
@@ -54,6 +54,11 @@ export function countsOf(entry: AuditEntry): Count[] {
     counts.push({ ...base, resource: connectionResource(entry.actor_id), reads: 1 });
   }
   return counts;
+}
+
+/** How many refusals an entry stands for; 0 if it is one of its own. */
+export function suppressedIn(entry: AuditEntry): number {
+  return wholeNumber(detailsOf(entry)['suppressed']);
 }
 
 /** The newest time at which each user was let in. Who was refused may be somebody else. */

@@ -7,11 +7,13 @@ import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findHead, segmentHolding, seqBefore } from '../audit/index.ts';
-import { findUsers } from '../users/index.ts';
+import { findUsers } from '../users/storage/index.ts';
 import { putActivity, type UserActivityRow } from './activity-store.ts';
 import { boundedRows } from './bounded-rows.ts';
 import { type Count, countsOf, lastSeenIn, UNNAMED } from './counted-entries.ts';
 import type { Countries } from './countries.ts';
+import { ActivityCounts, type IsChange } from './hourly-activity.ts';
+import * as activityStore from './hourly-activity-store.ts';
 import type { RollupKernel } from './links.ts';
 import * as store from './store.ts';
 
@@ -24,10 +26,12 @@ type Position = Pick<store.ProgressRow, 'cursor_seq' | 'first_entry_at'>;
 export class Counting {
   readonly #kernel: RollupKernel;
   readonly #countries: Countries;
+  readonly #isChange: IsChange;
 
-  constructor(kernel: RollupKernel, countries: Countries) {
+  constructor(kernel: RollupKernel, countries: Countries, isChange: IsChange) {
     this.#kernel = kernel;
     this.#countries = countries;
+    this.#isChange = isChange;
   }
 
   /** Counts everything that is recorded when it is called. */
@@ -81,6 +85,8 @@ export class Counting {
     const database = this.#kernel.database.forTenant(tenantId, 'bulk');
     const rows = await this.#rowsOf(database.read, tenantId, entries);
     const activity = await this.#activityOf(database.read, tenantId, entries);
+    const happened = new ActivityCounts(this.#isChange);
+    for (const entry of entries) happened.add(entry);
     const times = entries.map(({ at }) => at);
     const seen = Math.min(...times, position.first_entry_at ?? Number.POSITIVE_INFINITY);
     const first_entry_at = Number.isFinite(seen) ? seen : null;
@@ -89,6 +95,8 @@ export class Counting {
       if (!(await store.moveCursor(tx, from, { cursor_seq: lastSeq, first_entry_at }))) return;
       await store.addCounts(tx, await boundedRows(tx, tenantId, rows));
       await putActivity(tx, activity);
+      await activityStore.addActivity(tx, hourRows(tenantId, happened));
+      await activityStore.addActors(tx, tenantId, actorRows(tenantId, happened));
     });
   }
 
@@ -120,6 +128,14 @@ export class Counting {
   }
 }
 
+function hourRows(tenant_id: string, { byHour }: ActivityCounts): activityStore.HourlyActivityRow[] {
+  return [...byHour].map(([hour_start, activity]) => ({ tenant_id, hour_start, ...activity }));
+}
+
+function actorRows(tenant_id: string, { actors }: ActivityCounts): activityStore.HourlyActorRow[] {
+  return [...actors.values()].map(({ hour, ...actor }) => ({ tenant_id, hour_start: hour, ...actor }));
+}
+
 interface Entries {
   /** Without those that were purged or are in a damaged segment. */
   entries: StoredEntry[];
@@ -127,7 +143,7 @@ interface Entries {
 }
 
 /** The entries after a position, to the end of a window of the chain; null if the log has no more. What is stored beyond the head is not part of it. */
-async function entriesAfter(
+export async function entriesAfter(
   db: Reader,
   damaged: DamagedSegments,
   tenantId: string,

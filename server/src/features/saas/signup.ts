@@ -16,7 +16,7 @@ import { canonicalEmail } from '../../kernel/wire/wire.ts';
 import { mailSettings, prepareMail, queueMail } from '../mail/index.ts';
 import { beginTry, verificationSubjects } from '../sessions/index.ts';
 import { type CreationPorts, insertPrepared, prepareTenant } from '../tenants/index.ts';
-import { hasAccountAnywhere } from '../users/index.ts';
+import { hasAccountAnywhere } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import { countSignup } from './signup-limits.ts';
 import { verificationMail } from './signup-mail.ts';

@@ -1,10 +1,10 @@
 import { timestamp } from '../../kernel/base/clock.ts';
 import type { LimitedClass } from '../../kernel/limits/rate-classes.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { countConnections } from '../app-connections/index.ts';
+import { countConnections } from '../app-connections/storage/index.ts';
 import { countClusters } from '../clusters/index.ts';
-import { countUsers } from '../users/index.ts';
-import { countLive } from '../vaults/index.ts';
+import { countUsers } from '../users/storage/index.ts';
+import { countLive } from '../vaults/storage/index.ts';
 import type { SaasParts } from './links.ts';
 import { finite } from './plans.ts';
 import type { Tier } from './schemas.ts';

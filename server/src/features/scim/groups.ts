@@ -20,8 +20,8 @@ import {
   lockGroup,
   memberIdsOf,
   membershipOf,
-} from '../groups/index.ts';
-import { findUsers } from '../users/index.ts';
+} from '../groups/storage/index.ts';
+import { findUsers } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import { isOwner } from './errors.ts';
 import { applied, type GroupAttributes, groupName, unknownMember } from './group-attributes.ts';

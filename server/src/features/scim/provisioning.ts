@@ -5,7 +5,7 @@ import { headerPart } from '../../kernel/base/headers.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { findProvider, lockProvider, type ProviderRow } from '../sign-on/index.ts';
+import { findProvider, lockProvider, type ProviderRow } from '../sign-on/storage/index.ts';
 import { type Filter, parseFilter } from './filter.ts';
 import type { Window } from './listing.ts';
 import { BASE_PATH, COUNT_DEFAULT, COUNT_MAX, LIST_SCHEMA, type ListQuery, type ReadQuery } from './schemas.ts';

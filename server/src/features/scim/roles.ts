@@ -1,9 +1,11 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { groupsOfUser, groupsOfUsers } from '../groups/index.ts';
-import { givesRole, type IdentityRow, providersOf, roleOf } from '../sign-on/index.ts';
-import { findUsers, lockUser, settleInvitations, type UserRow, updateUser } from '../users/index.ts';
+import { groupsOfUser, groupsOfUsers } from '../groups/storage/index.ts';
+import { givesRole, roleOf } from '../sign-on/index.ts';
+import { type IdentityRow, providersOf } from '../sign-on/storage/index.ts';
+import { settleInvitations } from '../users/invitations/index.ts';
+import { findUsers, lockUser, type UserRow, updateUser } from '../users/storage/index.ts';
 import { issuerOf, namesAmong } from './group-store.ts';
 import type { Provisioner } from './provisioning.ts';
 import { findState, type Owner, provisionedAmong } from './user-store.ts';

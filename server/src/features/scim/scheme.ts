@@ -5,7 +5,7 @@ import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import { findTenant } from '../../kernel/integrity/tenant-rows.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
-import { findProvider } from '../sign-on/index.ts';
+import { findProvider } from '../sign-on/storage/index.ts';
 import type { OpaqueTokenResolver, ResolvedToken } from '../tokens/index.ts';
 import { findByToken, type TokenRow } from './token-store.ts';
 

@@ -4,7 +4,7 @@ import { addTenant, ok, patOf, refused, type Tenant, uniqueName } from '../../..
 import { recorded } from '../../../../test/support/rows.ts';
 import { addScim, PATCH_SCHEMA, type ScimClient } from '../../../../test/support/scim.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
-import { GROUP_MEMBERS } from '../groups/index.ts';
+import { GROUP_MEMBERS } from '../groups/storage/index.ts';
 
 /** Groups that an identity provider provisions, and the roles that they give. */
 

@@ -7,7 +7,7 @@ import { recorded } from '../../../../test/support/rows.ts';
 import { addScim, type ScimClient } from '../../../../test/support/scim.ts';
 import { type Answer, onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { begin, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
-import { GROUP_MEMBERS } from '../groups/index.ts';
+import { GROUP_MEMBERS } from '../groups/storage/index.ts';
 
 /** People who are provisioned by SCIM and sign in with the same provider. */
 

@@ -7,22 +7,21 @@ import type { Context } from '../../kernel/request/context.ts';
 import { requireRoom } from '../../kernel/request/quotas.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { groupsOfUsers } from '../groups/index.ts';
-import { deleteIdentity, endSessionsWith, findIdentity, identityHash, insertIdentity } from '../sign-on/index.ts';
+import { groupsOfUsers } from '../groups/storage/index.ts';
+import { endSessionsWith } from '../sign-on/index.ts';
+import { deleteIdentity, findIdentity, identityHash, insertIdentity } from '../sign-on/storage/index.ts';
 import type { userRemoved } from '../users/index.ts';
+import { endAccount, insertNew, newProvidedUser } from '../users/index.ts';
+import { settleInvitations } from '../users/invitations/index.ts';
 import {
   countUsers,
-  endAccount,
   findUser,
   findUserByEmail,
   findUsers,
-  insertNew,
   lockUser,
-  newProvidedUser,
-  settleInvitations,
   type UserRow,
   updateUser,
-} from '../users/index.ts';
+} from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import { isOwner } from './errors.ts';
 import { namesAmong } from './group-store.ts';

@@ -155,32 +155,35 @@ onBothDatabases('collisions', (database, { rule }) => {
     assert.equal(refusal.status, 403);
   });
 
-  rule('equal values are told only to who may read them: otherwise a guess could be tried out', async () => {
-    const token = await fresh();
-    const [target, own] = [
-      await addVault(service, { name: 'target' }, token),
-      await addVault(service, { name: 'own' }, token),
-    ];
-    await addSecret(service, target, 'pin', { value: '1234' }, token);
-    await addSecret(service, target, 'shared', {}, token);
-    const person = await addPerson(service, { tenant });
-    await ok(
-      service.call('POST', `/v1/vaults/${own}/members`, { token, body: { user: person.id, role: 'writer' } }),
-      201,
-    );
-    const metadata = [{ action: ['secrets:list', 'secrets:read_metadata'], resource: [`vault/${target}/**`] }];
-    await addPolicy(service, { user: person.id }, metadata, token);
-    await addSecret(service, own, 'guess', { value: '1234' }, person.token);
-    await addSecret(service, own, 'shared', {}, person.token);
-    assert.deepEqual(await shown(person.token), ['path shared in own,target']);
-    assert.deepEqual((await shown(token)).sort(), [
-      'path shared in own,target',
-      'value guess in own,target',
-      'value shared in own,target',
-    ]);
-    const auditor = await addPerson(service, { tenant, role: 'auditor' });
-    assert.deepEqual(await shown(auditor.token), ['path shared in own,target']);
-  });
+  rule(
+    'equal values are reported only to callers who may read them: otherwise a guess could be confirmed',
+    async () => {
+      const token = await fresh();
+      const [target, own] = [
+        await addVault(service, { name: 'target' }, token),
+        await addVault(service, { name: 'own' }, token),
+      ];
+      await addSecret(service, target, 'pin', { value: '1234' }, token);
+      await addSecret(service, target, 'shared', {}, token);
+      const person = await addPerson(service, { tenant });
+      await ok(
+        service.call('POST', `/v1/vaults/${own}/members`, { token, body: { user: person.id, role: 'writer' } }),
+        201,
+      );
+      const metadata = [{ action: ['secrets:list', 'secrets:read_metadata'], resource: [`vault/${target}/**`] }];
+      await addPolicy(service, { user: person.id }, metadata, token);
+      await addSecret(service, own, 'guess', { value: '1234' }, person.token);
+      await addSecret(service, own, 'shared', {}, person.token);
+      assert.deepEqual(await shown(person.token), ['path shared in own,target']);
+      assert.deepEqual((await shown(token)).sort(), [
+        'path shared in own,target',
+        'value guess in own,target',
+        'value shared in own,target',
+      ]);
+      const auditor = await addPerson(service, { tenant, role: 'auditor' });
+      assert.deepEqual(await shown(auditor.token), ['path shared in own,target']);
+    },
+  );
 
   test('of values under an older key are not missed silently, and found once the job has made their digests anew', async () => {
     const token = await fresh();

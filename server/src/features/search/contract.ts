@@ -187,7 +187,7 @@ export const findKnownValues = endpoint({
     known: Type.Array(KnownValue, { description: 'Only values that some secret has.' }),
     guessable: Type.Array(Type.Integer(), {
       description:
-        'Positions in `values` of those that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. Of a digest it cannot be told.',
+        'Positions in `values` of those that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. The service cannot say this of a digest.',
     }),
     complete: Type.Boolean({
       description:
@@ -278,7 +278,7 @@ export const listDueSecrets = endpoint({
   path: '/v1/secrets/due',
   summary: 'List secrets that need somebody, in all vaults',
   description:
-    'Returns secrets you may list, in whichever vault: those whose latest rotation failed, the newest failure first; those that are rotated soon or overdue; certificates that end soon, or ended in the last 30 days. Failures and certificates are shown only for secrets that you may read, or whose metadata you may.',
+    'Returns secrets you may list, in whichever vault: those whose latest rotation failed, the newest failure first; those that are rotated soon or overdue; those whose value ends soon, or ended in the last 30 days. Failures and ends are shown only for secrets that you may read, or whose metadata you may.',
   permission: 'secrets:list',
   alsoAsks: ['secrets:read', 'secrets:read_metadata'],
   rate: 'read',
@@ -288,7 +288,7 @@ export const listDueSecrets = endpoint({
   query: object({
     kind: oneOf(
       ['failed_rotation', 'rotation', 'expiry'],
-      'failed_rotation: the latest rotation through a backend failed. rotation: the next rotation is due. expiry: the certificate ends.',
+      'failed_rotation: the latest rotation through a backend failed. rotation: the next rotation is due. expiry: the value ends, as it was given or as a certificate says.',
     ),
     within_days: Type.Optional(
       Type.Integer({

@@ -9,14 +9,14 @@ import type * as contract from './contract.ts';
 import { listableVaults } from './listable-vaults.ts';
 
 const WITHIN_DAYS_DEFAULT = 7;
-/** A certificate that ended longer ago is not in use any more. */
+/** A value that ended longer ago is not in use any more. */
 const ENDED_DAYS_MAX = 30;
 const TIME_FORM = /^-?\d{1,15} sec_[0-9A-Za-z]{1,40}$/;
 
 type Kind = Query<typeof contract.listDueSecrets>['kind'];
 
 /**
- * Secrets of all vaults that need somebody. Times of rotations are in every list of secrets; failures and ends of certificates are shown to those
+ * Secrets of all vaults that need somebody. Times of rotations are in every list of secrets; failures and ends are shown to those
  * who may read the secret or its metadata.
  */
 export async function listDue(ctx: Context, query: Query<typeof contract.listDueSecrets>) {

@@ -1,7 +1,8 @@
 import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { visibleSecrets } from '../secrets/reading/index.ts';
-import { isLive, type VaultRow, vaultsAfter } from '../vaults/index.ts';
+import { isLive } from '../vaults/index.ts';
+import { type VaultRow, vaultsAfter } from '../vaults/storage/index.ts';
 
 const CHUNK = 1000;
 

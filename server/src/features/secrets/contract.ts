@@ -11,11 +11,13 @@ import {
   objectWithExamples,
   oneOf,
   pageQuery,
+  timeFilter,
   timestampText,
 } from '../../kernel/wire/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
 import {
   expectedVersion,
+  expiresAt,
   Generator,
   ListedSecret,
   Metadata,
@@ -50,7 +52,15 @@ const common = {
 } as const;
 
 const reading = { ...common, method: 'GET', rate: 'read', effect: 'read', status: 200 } as const;
-const changing = { ...common, rate: 'write', effect: 'change', params: secretParams, status: 200 } as const;
+const changing = {
+  ...common,
+  rate: 'write',
+  effect: 'change',
+  approval: 'secret_change',
+  alsoAsks: ['changes:bypass'],
+  params: secretParams,
+  status: 200,
+} as const;
 const MISSING = ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND'] as const;
 const FITTING = ['VAULT_ENV_CONFLICT', 'VAULT_ENV_PROMOTE_REQUIRED', 'SECRET_ALREADY_EXISTS'] as const;
 
@@ -69,6 +79,7 @@ export const listSecrets = endpoint({
     tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these tags.' })),
     type: Type.Optional(typeText),
     rotation: Type.Optional(oneOf(['failed'], 'failed: only secrets whose latest rotation through a backend failed.')),
+    expires_before: timeFilter('Only secrets whose value ends before this time, or has ended.'),
     deleted: Type.Optional(
       Type.Boolean({
         description: 'If true, lists deleted secrets that can be restored, instead of existing ones.',
@@ -106,6 +117,7 @@ export const createSecret = endpoint({
       }),
     ),
     rotation: Type.Optional(Rotation),
+    expires_at: Type.Optional(expiresAt),
     reason: Type.Optional(reason),
   }),
   status: 201,
@@ -124,7 +136,7 @@ export const readSecret = endpoint({
   ...reading,
   name: 'readSecret',
   path: '/v1/vaults/{vault}/secrets/{path*}',
-  summary: 'Read a secret, decrypted',
+  summary: 'Read a secret with its value',
   description:
     'Returns the newest version unless `version` is given. A fortress secret requires a recent second factor.',
   permission: 'secrets:read',
@@ -144,7 +156,7 @@ export const updateSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Change a secret’s value, type, protection, metadata or rotation; each change is a new version',
   description:
-    'Omitted fields are unchanged. Another `type` requires a `value`, which is checked by its rules, and a rotation that fits it. `protection` can only be raised to `fortress`, with the second factor that a fortress secret requires; older versions are protected too. `expected_version` or `If-Match` protects against lost updates.',
+    'Omitted fields are unchanged, but a new value has no end unless `expires_at` is sent with it. Another `type` requires a `value`, which is checked by its rules, and a rotation that fits it. `protection` can only be raised to `fortress`, with the second factor that a fortress secret requires; older versions are protected too. `expected_version` or `If-Match` protects against lost updates.',
   permission: 'secrets:update',
   audit: 'secrets:update',
   plaintext: true,
@@ -155,6 +167,7 @@ export const updateSecret = endpoint({
     protection: Type.Optional(Protection),
     metadata: Type.Optional(MetadataChange),
     rotation: Type.Optional(nullable(Rotation)),
+    expires_at: Type.Optional(nullable(expiresAt, 'When the value ends; null removes the end.')),
     reason: Type.Optional(reason),
     expected_version: expectedVersion,
   }),
@@ -263,7 +276,7 @@ export const rotateSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}/rotate',
   summary: 'Rotate a secret now',
   description:
-    'Uses `value` if given; otherwise `generator`, the secret’s configured rotation, or the default generator of its type.',
+    'Uses `value` if given; otherwise `generator`, the secret’s configured rotation, or the default generator of its type. The new value has no end unless `expires_at` gives one.',
   permission: 'secrets:rotate',
   rate: 'rotate',
   audit: 'secrets:rotate',
@@ -273,6 +286,7 @@ export const rotateSecret = endpoint({
     reason: Type.Optional(reason),
     value: Type.Optional(value),
     generator: Type.Optional(Generator),
+    expires_at: Type.Optional(expiresAt),
     expected_version: expectedVersion,
   }),
   output: object({
@@ -347,7 +361,7 @@ const relocation = {
   body: SecretRelocation,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   output: Secret,
-  errors: [...MISSING, ...FITTING, 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
+  errors: [...MISSING, ...FITTING, 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED', 'REVIEW_REQUIRED', 'ZkBoundaryViolation'],
 } as const;
 
 export const moveSecret = endpoint({

@@ -109,7 +109,7 @@ onSqliteAtLanding('fortress secrets', (database) => {
     assert.equal((await ok(send(again, 'GET', secretUrl(vault, path)))).version, 1);
   });
 
-  test('a caller without permission is told so, and not to show a factor', async () => {
+  test('a caller without permission gets that error, and no prompt for a factor', async () => {
     const { path } = await make(await fresh());
     const stranger = await addPerson(service);
     await refused(send(stranger.token, 'GET', secretUrl(vault, path)), 403, 'INSUFFICIENT_PRIVILEGE');

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
 import { BODY_BYTES_DEFAULT } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
-import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire/wire.ts';
+import { freeText, id, lineOfText, nullable, object, oneOf, timeInput, timestampText } from '../../kernel/wire/wire.ts';
 import { Tags, vaultName } from '../vaults/index.ts';
 
 export const VALUE_BYTES_MAX = 1024 * 1024;
@@ -22,9 +22,12 @@ export const typeText = Type.String({
 });
 export const value = Type.String({
   maxLength: VALUE_BYTES_MAX,
+  writeOnly: true,
   description: 'At most 1 MiB; may be empty if the type allows it.',
 });
 export const reason = lineOfText({ maxLength: 512 }, 'Reason for the change, stored with the version.');
+/** Belongs to the value: a new value ends when its own request says, or has no end. */
+export const expiresAt = timeInput('When the value ends, in the future. A certificate says so itself.');
 
 const furtherText = freeText(1024, 'A further field.');
 const METADATA_FORM = { maxProperties: METADATA_KEYS_MAX + 3, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } };
@@ -142,6 +145,10 @@ const summary = {
   updated_at: timestampText,
   rotated_at: nullable(timestampText),
   next_rotation: nullable(timestampText),
+  expires_at: nullable(
+    timestampText,
+    'When the value ends: as it was given, or as a certificate says. Null without an end.',
+  ),
 };
 const SecretSummary = object(summary);
 export type SecretSummary = Static<typeof SecretSummary>;
@@ -155,6 +162,7 @@ export const RISK_FACTORS = [
   'repeated_value',
   'stale_readers',
   'open_anomalies',
+  'ends_soon',
 ] as const;
 
 export const RiskFactor = named(
@@ -184,6 +192,7 @@ export const ListedSecret = named(
     ...summary,
     metadata: nullable(Metadata, 'Null if you may list the secret, but not read it or its metadata.'),
     rotation: nullable(Rotation, 'Null without automatic rotation, and like the metadata.'),
+    expires_at: nullable(timestampText, 'When the value ends. Null without an end, and like the metadata.'),
     risk_score: nullable(riskScore, 'Null like the metadata, and until it was first computed.'),
     risk_factors: nullable(riskFactors, 'Null if the score is.'),
     deleted_at: Type.Optional({ ...timestampText, description: 'Only present for deleted secrets.' }),

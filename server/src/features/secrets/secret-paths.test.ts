@@ -209,7 +209,7 @@ onBothDatabases('paths of secrets', (database, { rule }) => {
     }
   });
 
-  rule('a path in a body is taken as it is written, or refused', async () => {
+  rule('a path in a body is used as it is written, or refused', async () => {
     const texts = fc
       .tuple(target, fc.array(trick, { minLength: 0, maxLength: 2 }), fc.nat(1e9))
       .map(([path, tricks, n]) =>

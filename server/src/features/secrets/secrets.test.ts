@@ -60,6 +60,7 @@ onBothDatabases('secrets', (database, { rule }) => {
         next_rotation: null,
         rotation: null,
         rotation_status: null,
+        expires_at: null,
         risk_score: null,
       },
     );
@@ -327,7 +328,7 @@ onBothDatabases('secrets', (database, { rule }) => {
     await refused(create(), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  rule('a taken path is refused, whatever else is asked', async () => {
+  rule('a path that exists already is refused, whatever else the request says', async () => {
     const { path } = await make();
     const again = (more: object) => send('POST', `/v1/vaults/${vault}/secrets`, { path, value: 'x', ...more });
     await refused(again({}), 409, 'SECRET_ALREADY_EXISTS');
@@ -337,7 +338,7 @@ onBothDatabases('secrets', (database, { rule }) => {
     assert.equal(await readValue(service, vault, path), `value of ${path}`);
   });
 
-  rule('what is not there is told only to who may read', async () => {
+  rule('that a secret does not exist is shown only to callers who may read it', async () => {
     const { path } = await make();
     const stranger = await addPerson(service);
     const { token } = stranger;

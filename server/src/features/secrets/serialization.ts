@@ -28,6 +28,7 @@ export function summaryOf(row: SummaryRow): SecretSummary {
     updated_at: timestamp(row.updated_at),
     rotated_at: row.rotated_at === null ? null : timestamp(row.rotated_at),
     next_rotation: row.next_rotation_at === null ? null : timestamp(row.next_rotation_at),
+    expires_at: row.expires_at === null || row.expires_at < 0 ? null : timestamp(row.expires_at),
   };
 }
 

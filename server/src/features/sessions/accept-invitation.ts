@@ -7,19 +7,16 @@ import { findTenant, lockAndCheckActive, type TenantRow } from '../../kernel/int
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { hasFactor } from '../mfa/index.ts';
-import { insertToken } from '../tokens/index.ts';
+import { hasFactor } from '../mfa/factors/index.ts';
+import { insertToken } from '../tokens/storage/index.ts';
 import {
   deleteInvitation,
   findInvitation,
-  findUser,
   INVITATION_TOKEN,
   type InvitationRow,
   lockInvitation,
-  lockUser,
-  type UserRow,
-  updateUser,
-} from '../users/index.ts';
+} from '../users/invitations/index.ts';
+import { findUser, lockUser, type UserRow, updateUser } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import {
   identify,

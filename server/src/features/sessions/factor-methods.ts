@@ -1,6 +1,6 @@
 import type { Output } from '../../kernel/endpoint/declaration.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { countRecoveryCodes, factorsOf } from '../mfa/index.ts';
+import { countRecoveryCodes, factorsOf } from '../mfa/factors/index.ts';
 import type * as contract from './contract.ts';
 
 type Method = Output<typeof contract.stepUpOptions>['methods'][number];

@@ -16,8 +16,8 @@ import { onSqliteAtLanding, type Service, startService } from '../../../../test/
 import { poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { insertIdentity } from '../sign-on/index.ts';
-import { USERS } from '../users/index.ts';
+import { insertIdentity } from '../sign-on/storage/index.ts';
+import { USERS } from '../users/storage/index.ts';
 
 const PASSWORD = 'a first password, long enough';
 

@@ -7,9 +7,15 @@ import { plainCursor } from '../../kernel/request/visible-page.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { RECOVERY_FACTOR, TOTP_FACTOR } from '../mfa/index.ts';
-import { endSessions, listOpenSessions, lockToken, revokeTokensOfUser, type TokenRow } from '../tokens/index.ts';
-import { findUser } from '../users/index.ts';
+import { RECOVERY_FACTOR, TOTP_FACTOR } from '../mfa/factors/index.ts';
+import {
+  endSessions,
+  listOpenSessions,
+  lockToken,
+  revokeTokensOfUser,
+  type TokenRow,
+} from '../tokens/storage/index.ts';
+import { findUser } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 
 type Listed = Output<typeof contract.listSessions>['sessions'][number];

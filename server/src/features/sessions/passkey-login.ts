@@ -8,9 +8,9 @@ import {
   SIGN_IN,
   spendAssertion,
   verifyAssertion,
-} from '../mfa/index.ts';
-import { insertToken } from '../tokens/index.ts';
-import { findUser, lockUser } from '../users/index.ts';
+} from '../mfa/passkeys/index.ts';
+import { insertToken } from '../tokens/storage/index.ts';
+import { findUser, lockUser } from '../users/storage/index.ts';
 import type * as contract from './contract.ts';
 import { identify, issueSession, refuseIfSignOnRequired, type SessionPorts, sessionAnswer } from './service.ts';
 import { signInReport } from './sign-in-report.ts';

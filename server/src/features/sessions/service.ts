@@ -16,17 +16,18 @@ import type { Context } from '../../kernel/request/context.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { canonicalEmail } from '../../kernel/wire/wire.ts';
-import { hasFactor, isFirstStart, requireFresh, type ShownFactor, secondFactor } from '../mfa/index.ts';
+import { hasFactor, type ShownFactor } from '../mfa/factors/index.ts';
+import { isFirstStart, requireFresh, secondFactor } from '../mfa/index.ts';
+import { type IssuedToken, issueToken } from '../tokens/index.ts';
 import {
-  type IssuedToken,
   insertToken,
-  issueToken,
   type ProviderSession,
   revokeTokens,
   revokeTokensOfUser,
   type SessionMethod,
-} from '../tokens/index.ts';
-import { findUser, findUserByEmail, isExemptFromSignOn, lockUser, type UserRow, updateUser } from '../users/index.ts';
+} from '../tokens/storage/index.ts';
+import { isExemptFromSignOn } from '../users/index.ts';
+import { findUser, findUserByEmail, lockUser, type UserRow, updateUser } from '../users/storage/index.ts';
 import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
 import { factorMethods } from './factor-methods.ts';

@@ -20,7 +20,7 @@ import { auditOf } from '../../../../test/support/vaults.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/base/clock.ts';
 import { COST_DEFAULT } from '../../kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../kernel/crypto/passwords.ts';
-import { USERS } from '../users/index.ts';
+import { USERS } from '../users/storage/index.ts';
 
 const NEW_PASSWORD = 'another password, long enough';
 

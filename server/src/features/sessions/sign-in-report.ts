@@ -2,9 +2,9 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { recordBreakGlassUse } from '../approvals/index.ts';
 import { breakGlassNotice, noticesOf, queueMail, RECIPIENTS_MAX, recoveryCodeNotice } from '../mail/index.ts';
-import { countRecoveryCodes, RECOVERY_FACTOR, type ShownFactor } from '../mfa/index.ts';
-import type { SessionMethod } from '../tokens/index.ts';
-import { listActiveAdmins, type UserRow } from '../users/index.ts';
+import { countRecoveryCodes, RECOVERY_FACTOR, type ShownFactor } from '../mfa/factors/index.ts';
+import type { SessionMethod } from '../tokens/storage/index.ts';
+import { listActiveAdmins, type UserRow } from '../users/storage/index.ts';
 
 /** Tells of a sign-in that somebody should hear of, in the transaction that opens the session. */
 export type SignInReport = (

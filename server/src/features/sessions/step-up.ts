@@ -6,20 +6,11 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { moveRequests } from '../approvals/index.ts';
-import {
-  type Continue,
-  factorsOf,
-  hasAny,
-  passkeyNamed,
-  requestOptions,
-  type ShownFactor,
-  secondFactor,
-  spendAssertion,
-  stepUpOf,
-  verifyAssertion,
-} from '../mfa/index.ts';
-import { insertToken, lockToken, moveChildren, revokeTokens } from '../tokens/index.ts';
-import { findUser, lockUser, type UserRow } from '../users/index.ts';
+import { factorsOf, hasAny, type ShownFactor } from '../mfa/factors/index.ts';
+import { type Continue, secondFactor } from '../mfa/index.ts';
+import { passkeyNamed, requestOptions, spendAssertion, stepUpOf, verifyAssertion } from '../mfa/passkeys/index.ts';
+import { insertToken, lockToken, moveChildren, revokeTokens } from '../tokens/storage/index.ts';
+import { findUser, lockUser, type UserRow } from '../users/storage/index.ts';
 import { beginTry, subjectsOf, succeeded } from './back-off.ts';
 import type * as contract from './contract.ts';
 import { factorMethods } from './factor-methods.ts';

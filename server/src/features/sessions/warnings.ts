@@ -4,9 +4,9 @@ import type { Output } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { breakGlassUsesOf } from '../approvals/index.ts';
-import { factorsOf } from '../mfa/index.ts';
-import { type TokenRow, usableHandedOut } from '../tokens/index.ts';
-import { countActiveAdmins, findUser } from '../users/index.ts';
+import { factorsOf } from '../mfa/factors/index.ts';
+import { type TokenRow, usableHandedOut } from '../tokens/storage/index.ts';
+import { countActiveAdmins, findUser } from '../users/storage/index.ts';
 import type { readMe } from './contract.ts';
 import type { SessionParts } from './links.ts';
 

@@ -7,22 +7,20 @@ import { problemsIn } from '../../kernel/request/validation.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { canonicalEmail, emailText, isMisleading } from '../../kernel/wire/wire.ts';
-import { deleteMember, findGroupByIdOrName, groupsOfUser, insertMember, membershipOf } from '../groups/index.ts';
 import {
-  countUsers,
-  findUser,
-  insertNew,
-  isMarked,
-  lockUser,
-  newProvidedUser,
-  settleInvitations,
-  type UserRow,
-  updateUser,
-} from '../users/index.ts';
+  deleteMember,
+  findGroupByIdOrName,
+  groupsOfUser,
+  insertMember,
+  membershipOf,
+} from '../groups/storage/index.ts';
+import { insertNew, isMarked, newProvidedUser } from '../users/index.ts';
+import { settleInvitations } from '../users/invitations/index.ts';
+import { countUsers, findUser, lockUser, type UserRow, updateUser } from '../users/storage/index.ts';
 import type { Claims } from './openid.ts';
 import { isPublicIssuer } from './public-issuers.ts';
 import { MAPPED_ROLES, type MappedRole } from './schemas.ts';
-import * as store from './store.ts';
+import * as store from './storage/identity-store.ts';
 
 export const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 const NAME_LENGTH_MAX = 128;

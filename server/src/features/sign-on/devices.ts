@@ -8,7 +8,8 @@ import { findTenant, lockAndCheckActive } from '../../kernel/integrity/tenant-ro
 import type { Context } from '../../kernel/request/context.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { hasFactor, requireShownSince } from '../mfa/index.ts';
+import { hasFactor } from '../mfa/factors/index.ts';
+import { requireShownSince } from '../mfa/index.ts';
 import {
   beginTry,
   deviceSubjects,
@@ -18,13 +19,13 @@ import {
   signInReport,
   succeeded,
 } from '../sessions/index.ts';
-import { insertToken, isCurrentGeneration, lockToken, type ProviderSession } from '../tokens/index.ts';
-import { findUser, lockUser, type UserRow } from '../users/index.ts';
+import { insertToken, isCurrentGeneration, lockToken, type ProviderSession } from '../tokens/storage/index.ts';
+import { findUser, lockUser, type UserRow } from '../users/storage/index.ts';
 import { requireIdentity } from './accounts.ts';
 import type * as contract from './contract.ts';
-import * as store from './device-store.ts';
 import { wasEndedSince } from './sign-out.ts';
-import { lockProvider } from './store.ts';
+import * as store from './storage/device-store.ts';
+import { lockProvider } from './storage/identity-store.ts';
 
 const PURPOSE = 'sign-on';
 const DEVICE_TTL_MS = 10 * MINUTE_MS;

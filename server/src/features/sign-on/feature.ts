@@ -5,15 +5,15 @@ import { usersWithSignOn } from '../approvals/index.ts';
 import { requiresSignOn } from '../sessions/index.ts';
 import { hasSignOnIdentity, signOnLinks, userRemoved } from '../users/index.ts';
 import * as contract from './contract.ts';
-import { deleteDevicesBefore } from './device-store.ts';
 import * as devices from './devices.ts';
 import { linkedProviders, usersWithProvider } from './identity-links.ts';
 import { signOnNeeds, signOnProviderRemoved } from './links.ts';
-import { deleteLogoutsBefore } from './logout-store.ts';
 import * as providers from './providers.ts';
 import * as signIn from './sign-in.ts';
 import { backchannelLogout, readSignOut } from './sign-out.ts';
-import { deleteIdentitiesOf, hasIdentity, SSO_IDENTITIES, SSO_PROVIDERS } from './store.ts';
+import { deleteDevicesBefore } from './storage/device-store.ts';
+import { deleteIdentitiesOf, hasIdentity, SSO_IDENTITIES, SSO_PROVIDERS } from './storage/identity-store.ts';
+import { deleteLogoutsBefore } from './storage/logout-store.ts';
 
 export const signOnFeature = feature({
   name: 'sign-on',

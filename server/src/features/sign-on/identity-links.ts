@@ -1,6 +1,6 @@
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { endSessions, openSessionsOf } from '../tokens/index.ts';
-import type { UserRow } from '../users/index.ts';
+import { endSessions, openSessionsOf } from '../tokens/storage/index.ts';
+import type { UserRow } from '../users/storage/index.ts';
 import {
   deleteIdentity,
   findIdentity,
@@ -11,7 +11,7 @@ import {
   isOfProvider,
   type ProviderRow,
   providersOf,
-} from './store.ts';
+} from './storage/identity-store.ts';
 
 /** A provider of the tenant, and the identity with which a person signs in there; null if they do not. */
 export interface SignOnLink {

@@ -3,15 +3,3 @@ export { addLink, endSessionsWith, type LinkOutcome, linksOf, removeLink } from 
 export { provisionedGroups, signOnProviderRemoved } from './links.ts';
 export { PendingSignIn } from './pending-sign-in.ts';
 export { BegunAtProvider, browserAnswer, providerParam } from './schemas.ts';
-export {
-  deleteIdentity,
-  findIdentity,
-  findProvider,
-  type IdentityRow,
-  identityHash,
-  insertIdentity,
-  lockProvider,
-  type ProviderRow,
-  providersOf,
-  stateOf,
-} from './store.ts';

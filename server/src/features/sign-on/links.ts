@@ -1,6 +1,6 @@
 import { type Linked, port, removalOf } from '../../kernel/feature/links.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { IdentityRow } from './store.ts';
+import type { IdentityRow } from './storage/identity-store.ts';
 
 /** The names, at the provider, of the groups that a person has by SCIM. */
 export const provisionedGroups = port<(db: Reader, identity: IdentityRow) => Promise<string[]>>('provisionedGroups');

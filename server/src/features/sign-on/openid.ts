@@ -2,7 +2,7 @@ import * as client from 'openid-client';
 import { type HttpClient, OutgoingFailure } from '../../kernel/outbound/http-client.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import { clientSecretOf, redirectUri, signedOutUri } from './providers.ts';
-import type { ProviderRow } from './store.ts';
+import type { ProviderRow } from './storage/identity-store.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024;
 const ERROR_CODE = /^[A-Za-z][A-Za-z0-9_]{1,63}$/;

@@ -7,17 +7,8 @@ import { cookieNamed } from '../../kernel/http/browser-session.ts';
 import type { TenantRow } from '../../kernel/integrity/tenant-rows.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import type { ProviderSession } from '../tokens/index.ts';
+import type { ProviderSession } from '../tokens/storage/index.ts';
 import { denied, subjectOf } from './accounts.ts';
-import {
-  type DeviceKey,
-  type DeviceRow,
-  deleteDevice,
-  findDevice,
-  insertDevice,
-  lockDevice,
-  updateDevice,
-} from './device-store.ts';
 import { isWaiting, newDevice } from './devices.ts';
 import {
   authorizationUrl,
@@ -30,6 +21,15 @@ import {
 import { redirectUri } from './providers.ts';
 import { providerSessionOf, wasEndedSince } from './sign-out.ts';
 import {
+  type DeviceKey,
+  type DeviceRow,
+  deleteDevice,
+  findDevice,
+  insertDevice,
+  lockDevice,
+  updateDevice,
+} from './storage/device-store.ts';
+import {
   findProvider,
   type IdentityRow,
   identityHash,
@@ -38,7 +38,7 @@ import {
   type ProviderKey,
   type ProviderRow,
   stateOf,
-} from './store.ts';
+} from './storage/identity-store.ts';
 
 const PURPOSE = 'sign-on';
 const COOKIE = '__Host-coffer-sso';

@@ -12,13 +12,13 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire/wire.ts';
-import { findGroupByIdOrName } from '../groups/index.ts';
+import { findGroupByIdOrName } from '../groups/storage/index.ts';
 import type * as contract from './contract.ts';
 import { readProvider } from './contract.ts';
 import type { signOnProviderRemoved } from './links.ts';
 import { isPublicIssuer } from './public-issuers.ts';
 import { GROUPS_CLAIM_DEFAULT, type MappedRole, PROVIDERS_MAX, SCOPES_DEFAULT, type SsoProvider } from './schemas.ts';
-import * as store from './store.ts';
+import * as store from './storage/identity-store.ts';
 
 const PURPOSE = 'sign-on';
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);

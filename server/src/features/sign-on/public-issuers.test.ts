@@ -5,7 +5,7 @@ import { recorded } from '../../../../test/support/rows.ts';
 import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { roleOf } from './accounts.ts';
 import { isPublicIssuer } from './public-issuers.ts';
-import { findProvider, updateProvider } from './store.ts';
+import { findProvider, updateProvider } from './storage/identity-store.ts';
 
 test('issuers of everybody are told apart from those of one organization', () => {
   for (const issuer of [

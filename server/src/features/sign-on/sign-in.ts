@@ -8,17 +8,17 @@ import {
 import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { deviceSubjects, identify, issueSession, NO_FACTOR, sessionAnswer, signInReport } from '../sessions/index.ts';
-import { insertToken } from '../tokens/index.ts';
-import { lockUser } from '../users/index.ts';
+import { insertToken } from '../tokens/storage/index.ts';
+import { lockUser } from '../users/storage/index.ts';
 import { accountOf, denied, describePerson, requireRoomFor, settleAccount, takeAwayRole } from './accounts.ts';
 import type * as contract from './contract.ts';
-import { deleteDevice, updateDevice } from './device-store.ts';
 import { confirmedBySignOn, guessed, sealedFor } from './devices.ts';
 import type { SignOnParts } from './links.ts';
 import { asPage, codePage, confirmPage, donePage, onwardPage, returnPage } from './pages.ts';
 import { PendingSignIn } from './pending-sign-in.ts';
 import { callbackPath, redirectUri } from './providers.ts';
-import { findIdentity } from './store.ts';
+import { deleteDevice, updateDevice } from './storage/device-store.ts';
+import { findIdentity } from './storage/identity-store.ts';
 
 export type SignInPorts = Pick<SignOnParts, 'provisionedGroups'>;
 

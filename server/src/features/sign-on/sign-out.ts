@@ -12,13 +12,19 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { identify } from '../sessions/index.ts';
-import { findToken, type ProviderSession, revokeTokens, sessionsFromProvider, type TokenRow } from '../tokens/index.ts';
-import { lockUser } from '../users/index.ts';
+import {
+  findToken,
+  type ProviderSession,
+  revokeTokens,
+  sessionsFromProvider,
+  type TokenRow,
+} from '../tokens/storage/index.ts';
+import { lockUser } from '../users/storage/index.ts';
 import { SUBJECT } from './accounts.ts';
 import type * as contract from './contract.ts';
-import { insertLogout, type LogoutRow, logoutsSince } from './logout-store.ts';
 import { type Claims, endSessionUrl, ProviderFailure } from './openid.ts';
-import { findProvider, lockProvider, type ProviderRow } from './store.ts';
+import { findProvider, lockProvider, type ProviderRow } from './storage/identity-store.ts';
+import { insertLogout, type LogoutRow, logoutsSince } from './storage/logout-store.ts';
 
 /** OpenID Connect Back-Channel Logout 1.0, 2.4. */
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';

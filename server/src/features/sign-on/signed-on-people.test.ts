@@ -18,10 +18,11 @@ import { onSqliteAtLanding, type Service, startService } from '../../../../test/
 import { begin, finish, poll, startDevice } from '../../../../test/support/sign-on.ts';
 import { HOUR_MS } from '../../kernel/base/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { TOKENS } from '../tokens/index.ts';
-import { INVITATION_TOKEN, updateUser } from '../users/index.ts';
-import { putInvitation } from '../users/invitation-store.ts';
-import { findProvider, insertIdentity, updateProvider } from './store.ts';
+import { TOKENS } from '../tokens/storage/index.ts';
+import { INVITATION_TOKEN } from '../users/invitations/index.ts';
+import { putInvitation } from '../users/invitations/invitation-store.ts';
+import { updateUser } from '../users/storage/index.ts';
+import { findProvider, insertIdentity, updateProvider } from './storage/identity-store.ts';
 
 const TOKEN = INVITATION_TOKEN.create();
 const idp = await OidcIssuer.start();

@@ -149,7 +149,7 @@ export const updateTenant = endpoint({
 
 const MailNotices = named(
   'MailNotices',
-  'Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a certificate in it expires soon; `security` to a person whose recovery code was used, and to the owners and admins when a break-glass owner signs in.',
+  'Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a secret in it expires soon; `security` to a person whose recovery code was used, and to the owners and admins when a break-glass owner signs in.',
   Type.Array(oneOf(OCCASIONS, 'An occasion.'), { maxItems: OCCASIONS.length, uniqueItems: true }),
 );
 

@@ -6,7 +6,8 @@ import type { Body } from '../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
-import { authorizedVault, isLive, shareVault, vaultKeyPurpose, vaultNotFound } from '../vaults/index.ts';
+import { authorizedVault, isLive, vaultKeyPurpose, vaultNotFound } from '../vaults/index.ts';
+import { shareVault } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 import * as store from './store.ts';
 

@@ -6,7 +6,7 @@ import { leaveUnrecorded } from '../../../../test/support/rows.ts';
 import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addPolicy, addVault, auditOf, runPurges, whileHeld } from '../../../../test/support/vaults.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import { VAULTS } from '../vaults/index.ts';
+import { VAULTS } from '../vaults/storage/index.ts';
 
 const MIB = 1024 * 1024;
 

@@ -20,12 +20,12 @@ import { findTenant, type TenantRow } from '../../kernel/integrity/tenant-rows.t
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { currentFactor, hasFactor } from '../mfa/index.ts';
+import { currentFactor, hasFactor } from '../mfa/factors/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
-import { findUser, type UserRow } from '../users/index.ts';
+import { findUser, type UserRow } from '../users/storage/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import type { TokenParts } from './links.ts';
-import { findToken, isCurrentGeneration, type TokenRow } from './store.ts';
+import { findToken, isCurrentGeneration, type TokenRow } from './storage/token-store.ts';
 
 type BearerPorts = Pick<TokenParts, 'machineTokenResolvers' | 'opaqueTokenResolver'>;
 

@@ -7,10 +7,10 @@ import { earlier } from '../../kernel/time/cutoff.ts';
 import { revokeTokensOf } from '../users/index.ts';
 import { BearerScheme } from './bearer.ts';
 import * as contract from './contract.ts';
-import { revokeTokensOfUser } from './ending-store.ts';
 import { tokenNeeds } from './links.ts';
 import * as tokens from './service.ts';
-import { countExpiredBefore, countTokens, expiredBefore, nextExpiry, TOKENS } from './store.ts';
+import { revokeTokensOfUser } from './storage/ending-store.ts';
+import { countExpiredBefore, countTokens, expiredBefore, nextExpiry, TOKENS } from './storage/token-store.ts';
 
 /** How long the row of an expired token is retained, so that its owner can see why something stopped working. */
 const EXPIRED_RETENTION_MS = 30 * DAY_MS;

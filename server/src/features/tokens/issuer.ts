@@ -4,7 +4,7 @@ import { newId } from '../../kernel/base/ids.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
-import type { ProviderSession, SessionMethod, TokenRow } from './store.ts';
+import type { ProviderSession, SessionMethod, TokenRow } from './storage/token-store.ts';
 
 /** Secret scanners search for this prefix. Sessions are short-lived and have none. */
 export const PAT_PREFIX = 'cv_pat_';

@@ -15,13 +15,14 @@ import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { hasFactor, requireFresh } from '../mfa/index.ts';
-import { findUser, lockUser } from '../users/index.ts';
+import { hasFactor } from '../mfa/factors/index.ts';
+import { requireFresh } from '../mfa/index.ts';
+import { findUser, lockUser } from '../users/storage/index.ts';
 import { ceilingsOf } from './bearer.ts';
 import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, type Token } from './contract.ts';
-import { revoke as revokeRows, withDescendants } from './ending-store.ts';
 import { issueToken } from './issuer.ts';
-import * as store from './store.ts';
+import { revoke as revokeRows, withDescendants } from './storage/ending-store.ts';
+import * as store from './storage/token-store.ts';
 
 /** Depth of tokens created with tokens: enough for any script, and small enough to walk. */
 const LINEAGE_MAX = 8;

@@ -124,6 +124,7 @@ export const importSecrets = endpoint({
   }),
   raw: NONE,
   errors: [
+    'REVIEW_REQUIRED',
     'QUOTA_EXCEEDED',
     'ZkBoundaryViolation',
     'VAULT_NOT_FOUND',

@@ -7,7 +7,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import { secretResource } from '../secrets/index.ts';
 import { bulkDecrypt, type DecidedRow, type Opened, visibleSecrets } from '../secrets/reading/index.ts';
 import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
-import type { VaultRow } from '../vaults/index.ts';
+import type { VaultRow } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
 import { ENV_FILE_TYPE } from './contract.ts';
 import { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal, unpermitted, variableName } from './env-file.ts';

@@ -6,6 +6,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { parsePath } from '../secrets/index.ts';
 import { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from '../secrets/lifecycle/index.ts';
+import { refuseReviewed } from '../secrets/review/index.ts';
 import { sealerFor } from '../secrets/value/index.ts';
 import { authorizedVault } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -25,6 +26,7 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   if (body.keep_going === true && body.dry_run !== true) {
     throw invalidField('/body/keep_going', 'is for dry_run: an import is written whole or not at all');
   }
+  refuseReviewed(ctx, vault, 'an import');
   const { entries, problems } = await entriesOf(ctx, body);
   const target: ImportTarget = {
     vault,

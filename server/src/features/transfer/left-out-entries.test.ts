@@ -37,7 +37,7 @@ onBothDatabases('entries that an import leaves out', (database, { rule }) => {
     assert.deepEqual(await pathsIn(service, vault), []);
   });
 
-  rule('are those that a preview finds wrong, if it is asked to keep going', async () => {
+  rule('are those that a preview finds wrong, if it is to go on after errors', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'THERE', { value: 'hidden-value' });
     await addSecret(service, vault, 'DATA', { type: 'json', value: '{}' });

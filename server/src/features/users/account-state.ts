@@ -2,9 +2,9 @@ import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Basis } from '../../kernel/endpoint/approval.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { isMarked } from './break-glass.ts';
-import { lockInvitation } from './invitation-store.ts';
+import { lockInvitation } from './invitations/invitation-store.ts';
 import type { UserParts } from './links.ts';
-import type { UserRow } from './store.ts';
+import type { UserRow } from './storage/user-store.ts';
 
 /**
  * An approval is for a person, not an account: if a password, second factor or invitation changed since, somebody else may control it. The basis is

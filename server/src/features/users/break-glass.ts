@@ -1,6 +1,6 @@
 import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { hasBreakGlassOwner, type UserRow } from './store.ts';
+import { hasBreakGlassOwner, type UserRow } from './storage/user-store.ts';
 
 /**
  * Whether somebody may sign in without the provider that their tenant requires: break-glass owners, and every owner while there is none, so that a

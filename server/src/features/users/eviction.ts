@@ -4,7 +4,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { isMarked } from './break-glass.ts';
 import type { UserParts } from './links.ts';
-import type { UserRow } from './store.ts';
+import type { UserRow } from './storage/user-store.ts';
 
 /**
  * What a change of an account says about itself if it only takes rights away from somebody else, who then does not decide it. Null as `after`

@@ -1,9 +1,9 @@
 import { feature } from '../../kernel/feature/declaration.ts';
 import * as contract from './contract.ts';
-import { INVITATIONS } from './invitation-store.ts';
+import { INVITATIONS } from './invitations/invitation-store.ts';
 import { userNeeds, userRemoved } from './links.ts';
 import { Users } from './service.ts';
-import { USERS } from './store.ts';
+import { USERS } from './storage/user-store.ts';
 
 export const usersFeature = feature({
   name: 'users',

@@ -3,7 +3,7 @@ import { type Linked, port, removalOf } from '../../kernel/feature/links.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { SecondFactorOfUser, VaultGrant } from './contract.ts';
-import type { UserRow } from './store.ts';
+import type { UserRow } from './storage/user-store.ts';
 
 export interface SignOnProvider {
   name: string;

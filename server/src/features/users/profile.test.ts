@@ -19,7 +19,7 @@ import { recorded } from '../../../../test/support/rows.ts';
 import { onSqliteAtLanding, type Service, startService } from '../../../../test/support/service.ts';
 import { addTotp, beginTotp } from '../../../../test/support/totp.ts';
 import { DAY_MS } from '../../kernel/base/clock.ts';
-import { TOKENS } from '../tokens/index.ts';
+import { TOKENS } from '../tokens/storage/index.ts';
 
 onSqliteAtLanding('what people have besides their password, and how they are called', (database) => {
   let service: Service;

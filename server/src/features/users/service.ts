@@ -18,11 +18,17 @@ import { isMarked, protectedOwner, refuseUnlessUsable } from './break-glass.ts';
 import type * as contract from './contract.ts';
 import { type Invitation, readUser, type SecondFactorOfUser, type User, type VaultGrant } from './contract.ts';
 import { takesAway } from './eviction.ts';
-import { invitationMail, issueInvitation, refuseOtherWayIn, requireInviter } from './invitation.ts';
-import { deleteInvitation, deleteInvitationsBy, putInvitation } from './invitation-store.ts';
+import {
+  invitationMail,
+  issueInvitation,
+  refuseOtherWayIn,
+  requireInviter,
+  settleInvitations,
+} from './invitations/invitation.ts';
+import { deleteInvitation, deleteInvitationsBy, putInvitation } from './invitations/invitation-store.ts';
 import type { UserParts, userRemoved } from './links.ts';
-import type { UserRow } from './store.ts';
-import * as store from './store.ts';
+import type { UserRow } from './storage/user-store.ts';
+import * as store from './storage/user-store.ts';
 
 export type UserPorts = Pick<
   UserParts,
@@ -290,17 +296,6 @@ export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Prom
   if (row === undefined) throw notFound('user');
   if (row.role === 'owner') requireOwnerFor(ctx, 'owner');
   return row;
-}
-
-/** An invitation ends when it is no longer needed, when a new role would benefit its holder, and when its issuer loses access or changes role. */
-export async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, after: UserRow): Promise<void> {
-  const { tenant_id, user_id } = before;
-  const isRoleNew = before.role !== after.role;
-  if (after.status !== 'invited') await deleteInvitation(tx, tenant_id, user_id);
-  // The new invitation's token is never shown. It records who requested the role, and that user can invite again.
-  else if (isRoleNew) await putInvitation(tx, issueInvitation(ctx, user_id).row);
-  const isCutOff = before.password_hash !== after.password_hash || after.status === 'disabled';
-  if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, tenant_id, user_id);
 }
 
 /** A role grants rights, and so does being break-glass; anyone who sets an account's password gets them. Disabling another admin removes a possible approver. */

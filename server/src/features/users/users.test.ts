@@ -54,7 +54,7 @@ onBothDatabases('users', (database, { rule }) => {
     assert.deepEqual(await read(made.id), made);
   });
 
-  rule('a password is never told back, only that there is one', async () => {
+  rule('a password is never in a response, only that there is one', async () => {
     const answer = await create({ email: 'with-password@example.com', password: 'a password to hide' });
     assert.equal(answer.body.has_password, true);
     assert.ok(!answer.text.includes('a password to hide') && !answer.text.includes('argon2'));

@@ -3,7 +3,7 @@ import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { CofferError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import * as store from './store.ts';
+import * as store from './storage/vault-store.ts';
 
 export function vaultNotFound(): CofferError {
   return new CofferError('VAULT_NOT_FOUND', 'There is no such vault.');

@@ -17,6 +17,7 @@ import {
 } from '../../kernel/wire/wire.ts';
 import {
   AuditChange,
+  ChangeControl,
   description,
   KeySource,
   Tags,
@@ -107,6 +108,7 @@ export const createVault = endpoint({
       ),
     ),
     audit: Type.Optional(AuditChange),
+    change_control: Type.Optional(ChangeControl),
     is_zero_knowledge: Type.Optional(
       Type.Boolean({
         description:
@@ -170,6 +172,7 @@ export const updateVault = endpoint({
       ),
     ),
     audit: Type.Optional(AuditChange),
+    change_control: Type.Optional(ChangeControl),
     name: Type.Optional(Type.Unknown({ description: 'Cannot be changed, because paths and policies refer to it.' })),
     is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Cannot be changed.' })),
   }),

@@ -1,7 +1,8 @@
 import { CofferError } from '../../kernel/base/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { joinedBy, membersOfGroups } from '../groups/index.ts';
-import * as store from './store.ts';
+import { joinedBy, membersOfGroups } from '../groups/storage/index.ts';
+import { membershipsOf } from './all-memberships.ts';
+import * as store from './storage/vault-store.ts';
 
 /** The approval of a production vault's deletion: who may decide on it, and the vault's pending state. */
 
@@ -24,7 +25,7 @@ export async function managedBy(
 ): Promise<(resource: string, at: number) => boolean> {
   const joined = new Map((await joinedBy(db, tenantId, userId)).map((row) => [row.group_id, row.added_at]));
   const groups = [...joined.keys()].map((id) => ({ kind: 'group' as const, id }));
-  const memberships = await store.membershipsOf(db, tenantId, [{ kind: 'user', id: userId }, ...groups]);
+  const memberships = await membershipsOf(db, tenantId, [{ kind: 'user', id: userId }, ...groups]);
   const since = new Map<string, number>();
   for (const { vault, role, principal_id, added_at } of memberships) {
     if (role !== 'manager') continue;

@@ -9,12 +9,13 @@ import { listVaultsOfUser } from './memberships.ts';
 import { purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
 import { vaultSettings } from './settings.ts';
-import { deleteVaultMember, VAULT_MEMBERS, VAULTS } from './store.ts';
+import { deleteVaultMember, VAULT_MEMBERS, VAULTS } from './storage/vault-store.ts';
+import { deleteTimedAccessOf, TIMED_ACCESS } from './timed-access/timed-access-store.ts';
 
 export const vaultsFeature = feature({
   name: 'vaults',
   endpoints: contract,
-  tables: { authenticated: [VAULTS, VAULT_MEMBERS] },
+  tables: { authenticated: [VAULTS, VAULT_MEMBERS, TIMED_ACCESS] },
   ids: ['vault'],
   settings: [vaultSettings],
   uses: ['audit', 'clock', 'database'],
@@ -39,7 +40,10 @@ export const vaultsFeature = feature({
     provides: [addToVaults.by(members.addToVaults)],
     jobs: [purgeVaultsJob(parts, parts.vaultContentsRemoved)],
     removals: [
-      userRemoved.by((tx, tenantId, userId) => deleteVaultMember(tx, tenantId, 'user', userId)),
+      userRemoved.by(async (tx, tenantId, userId) => {
+        await deleteVaultMember(tx, tenantId, 'user', userId);
+        await deleteTimedAccessOf(tx, tenantId, userId);
+      }),
       groupRemoved.by((tx, tenantId, groupId) => deleteVaultMember(tx, tenantId, 'group', groupId)),
     ],
     approvalHooks: { vault_delete: { requested: markPending, released: unmarkPending } },

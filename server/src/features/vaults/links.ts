@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { secondFactorSince } from '../users/index.ts';
 import type { SecretIds } from './service.ts';
-import type { VaultRow } from './store.ts';
+import type { VaultRow } from './storage/vault-store.ts';
 
 /** The secrets in a vault that the caller may see, at most `SECRET_IDS_MAX` of each kind. */
 export const secretIdsInVault = port<(ctx: Context, vault: VaultRow) => Promise<SecretIds>>('secretIdsInVault');

@@ -10,14 +10,15 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
-import { accountState, findUserByIdOrEmail, lockUser, type VaultGrant } from '../users/index.ts';
+import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/storage/index.ts';
+import { accountState, type VaultGrant } from '../users/index.ts';
+import { findUserByIdOrEmail, lockUser } from '../users/storage/index.ts';
 import { authorizedVault, isLive, vaultAttributes, vaultNotFound } from './access.ts';
 import type * as contract from './contract.ts';
 import { addMember, type Member } from './contract.ts';
 import type { VaultParts } from './links.ts';
 import { lockedVault } from './service.ts';
-import * as store from './store.ts';
+import * as store from './storage/vault-store.ts';
 
 type MemberPorts = Pick<VaultParts, 'secondFactorSince'>;
 
@@ -41,13 +42,14 @@ export async function add(
   ports: MemberPorts,
 ): Promise<Member> {
   return ctx.change(async (tx) => {
-    const { vault_id, environment } = await lockedVault(ctx, tx, vault);
+    const locked = await lockedVault(ctx, tx, vault);
+    const { vault_id } = locked;
     ctx.access.requireUnrestricted();
     await ctx.access.requireProofToGrant((name) => name === vault);
     const principal = await principalOf(tx, ctx.tenantId, body);
     ctx.record.describe({ member: principal.id, role: body.role });
     const row = await insert(ctx, tx, { vault_id, principal, role: body.role });
-    const proposal = environment === 'production' ? await roleOf(tx, ports, { member: row, vault }, null) : null;
+    const proposal = takesTwo(locked, body.role) ? await roleOf(tx, ports, { member: row, vault }, null) : null;
     await raiseEpoch(tx, ctx.tenantId);
     if (proposal !== null) await ctx.needsApproval(tx, proposal);
     return toWire(row);
@@ -66,12 +68,13 @@ export async function addToVaults(
 ): Promise<Proposal | null> {
   const proposals: [vaultId: string, difference: Difference][] = [];
   for (const { vault, role } of grants.toSorted((a, b) => (a.vault < b.vault ? -1 : 1))) {
-    const { vault_id, environment } = await lockedToAdd(ctx, tx, vault);
+    const locked = await lockedToAdd(ctx, tx, vault);
+    const { vault_id } = locked;
     ctx.access.requireUnrestricted();
     await ctx.access.requireProofToGrant((name) => name === vault);
     await insert(ctx, tx, { vault_id, principal: { kind: 'user', id: user.user_id }, role });
     ctx.record.addEntry(addMember.audit, vaultResource(vault), { member: user.user_id, role });
-    if (environment !== 'production') continue;
+    if (!takesTwo(locked, role)) continue;
     proposals.push([vault_id, { what: `role of ${user.email} in vault ${vault}`, before: null, after: role }]);
   }
   if (grants.length > 0) await raiseEpoch(tx, ctx.tenantId);
@@ -132,14 +135,15 @@ export async function change(
 ): Promise<Member> {
   ctx.record.describe({ member: memberId, role });
   return ctx.change(async (tx) => {
-    const { status, environment, member } = await lockedMember(ctx, tx, vault, memberId);
+    const { locked, member } = await lockedMember(ctx, tx, vault, memberId);
     const isMore = VAULT_ROLES.indexOf(role) > VAULT_ROLES.indexOf(member.role);
     if (isMore) await ctx.access.requireProofToGrant((name) => name === vault);
-    if (status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager')) throw wouldDecide();
+    if (locked.status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager'))
+      throw wouldDecide();
     const row = { ...member, role };
     await store.setMemberRole(tx, row);
     const proposal =
-      isMore && environment === 'production' ? await roleOf(tx, ports, { member: row, vault }, member.role) : null;
+      isMore && takesTwo(locked, role) ? await roleOf(tx, ports, { member: row, vault }, member.role) : null;
     await raiseEpoch(tx, ctx.tenantId);
     if (proposal !== null) await ctx.needsApproval(tx, proposal);
     return toWire(row);
@@ -149,8 +153,8 @@ export async function change(
 export async function remove(ctx: Context, vault: string, memberId: string): Promise<Deleted> {
   ctx.record.describe({ member: memberId });
   return ctx.change(async (tx) => {
-    const { status, member } = await lockedMember(ctx, tx, vault, memberId);
-    if (status === 'pending_deletion' && member.role === 'manager') throw wouldDecide();
+    const { locked, member } = await lockedMember(ctx, tx, vault, memberId);
+    if (locked.status === 'pending_deletion' && member.role === 'manager') throw wouldDecide();
     await store.deleteMember(tx, member);
     await raiseEpoch(tx, ctx.tenantId);
     return DELETED;
@@ -196,6 +200,11 @@ async function roleOf(
   return { basis: { ...basis, members, last_added_at }, differences: [changed, who] };
 }
 
+/** A manager reviews changes, so one person must not make another one where changes are reviewed. */
+function takesTwo({ environment, change_control }: store.VaultRow, role: VaultRole): boolean {
+  return environment === 'production' || (change_control === 'review' && role === 'manager');
+}
+
 /** The deletion is decided by users who were managers when it was requested. */
 function wouldDecide(): CofferError {
   return new CofferError(
@@ -205,11 +214,11 @@ function wouldDecide(): CofferError {
 }
 
 async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: string) {
-  const { vault_id, status, environment } = await lockedVault(ctx, tx, vault);
+  const locked = await lockedVault(ctx, tx, vault);
   ctx.access.requireUnrestricted();
-  const member = await store.lockMember(tx, ctx.tenantId, vault_id, memberId);
+  const member = await store.lockMember(tx, ctx.tenantId, locked.vault_id, memberId);
   if (member === undefined) throw notFound('member');
-  return { status, environment, member };
+  return { locked, member };
 }
 
 async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeof contract.addMember>) {

@@ -7,12 +7,13 @@ import { filterInSlices } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { decodeCursor, pageOf } from '../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
-import { groupNames, groupsOfUser } from '../groups/index.ts';
-import { findUser } from '../users/index.ts';
+import { groupNames, groupsOfUser } from '../groups/storage/index.ts';
+import { findUser } from '../users/storage/index.ts';
 import { isLive, vaultAttributes } from './access.ts';
+import { membershipsOf } from './all-memberships.ts';
 import type * as contract from './contract.ts';
 import { listMembers, type MembershipOfUser } from './contract.ts';
-import { membershipsOf, vaultsByName } from './store.ts';
+import { vaultsByName } from './storage/vault-store.ts';
 
 const NAME_FORM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const MEMBER_FORM = /^(?:user|group)_[0-9a-z]{26}$/;
@@ -25,7 +26,8 @@ export async function listVaultsOfUser(ctx: Context, userId: string, query: Quer
   if ((await findUser(db, tenantId, userId)) === undefined) throw notFound('user');
   const groupIds = await groupsOfUser(db, tenantId, userId);
   const principals = [{ kind: 'user' as const, id: userId }, ...groupIds.map((id) => ({ kind: 'group' as const, id }))];
-  const memberships = await membershipsOf(db, tenantId, principals);
+  // What somebody has for a time is listed by GET /v1/access-requests.
+  const memberships = (await membershipsOf(db, tenantId, principals)).filter(({ until }) => until === undefined);
   const vaults = await vaultsByName(db, tenantId, [...new Set(memberships.map(({ vault }) => vault))]);
   const live = memberships.flatMap((membership) => {
     const row = vaults.get(membership.vault);

@@ -10,7 +10,8 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import type { vaultContentsRemoved } from './links.ts';
-import * as store from './store.ts';
+import * as store from './storage/vault-store.ts';
+import { deleteTimedAccessIn } from './timed-access/timed-access-store.ts';
 
 const VAULTS_AT_ONCE = 20;
 const SECRETS_AT_ONCE = 500;
@@ -80,6 +81,7 @@ async function purge(
       }
       kernel.database.scrubAfterCommit();
       await destroyKeys(tx, tenant_id, vaultKeyPurpose(vault_id));
+      await deleteTimedAccessIn(tx, tenant_id, vault_id);
       await store.deleteVaultRow(tx, tenant_id, vault_id);
       await raiseEpoch(tx, tenant_id);
       await record('vault_purged', { vault: vault_id, secrets: row.secrets_count });

@@ -76,6 +76,12 @@ const AuditSettings = named(
   }),
 );
 
+export const ChangeControl = named(
+  'ChangeControl',
+  'none: changes of its secrets happen at once. review: they wait until another person with `secrets:review` approves them.',
+  oneOf(['none', 'review']),
+);
+
 export const AuditChange = named(
   'VaultAuditChange',
   'Audit settings to change; omitted fields keep their value or default.',
@@ -115,6 +121,7 @@ export const Vault = named(
     ...summary,
     encryption: Encryption,
     audit: AuditSettings,
+    change_control: ChangeControl,
     approval_id: nullable(id('approval')),
     secret_ids: Type.Array(id('sec'), {
       description: 'Ids of its secrets that you may list, except those in `fortress_secret_ids`.',

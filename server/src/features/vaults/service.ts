@@ -21,7 +21,7 @@ import type * as contract from './contract.ts';
 import type { Vault } from './contract.ts';
 import type { VaultParts } from './links.ts';
 import { vaultSettings } from './settings.ts';
-import * as store from './store.ts';
+import * as store from './storage/vault-store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
 const ROTATION_DAYS_DEFAULT = 90;
@@ -69,6 +69,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     updated_at: ctx.now,
     deleted_at: null,
     purge_at: null,
+    change_control: controlOf(body.change_control ?? 'none'),
   };
   ctx.record.describe({ environment, ...(row.log_reads === 0 && { log_reads: false }) });
   return ctx.change(async (tx) => {
@@ -221,6 +222,7 @@ export async function update(
       rotation_days: body.encryption?.rotation_days ?? row.rotation_days,
       log_reads: log_reads === undefined ? row.log_reads : Number(log_reads),
       audit_retention_days: retention_days === undefined ? row.audit_retention_days : retention_days,
+      change_control: body.change_control === undefined ? row.change_control : controlOf(body.change_control),
       updated_at: ctx.now,
     };
     if (changed.log_reads !== row.log_reads) {
@@ -232,10 +234,15 @@ export async function update(
         retention_days: { before: row.audit_retention_days, after: changed.audit_retention_days },
       });
     }
+    if (changed.change_control !== row.change_control) {
+      ctx.record.describe({ change_control: { before: shownControl(row), after: shownControl(changed) } });
+    }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
-    // Anyone who reads secrets must not decide alone that the log omits those reads or purges entries sooner.
-    const isLess = changed.log_reads < row.log_reads || retentionDays(changed) < retentionDays(row);
+    // Anyone who reads secrets must not decide alone that the log omits those reads or purges entries sooner, nor anyone who writes them that nobody
+    // else reviews it.
+    const isUnreviewed = row.change_control !== null && changed.change_control === null;
+    const isLess = isUnreviewed || changed.log_reads < row.log_reads || retentionDays(changed) < retentionDays(row);
     if (isLess) await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences: between(row, changed) });
     return toWire(changed, secrets);
   });
@@ -256,7 +263,16 @@ function settingsOf(row: store.VaultRow): Record<string, unknown> {
     description: row.description,
     tags: tagsOf(row),
     'encryption.rotation_days': row.rotation_days,
+    change_control: shownControl(row),
   };
+}
+
+function controlOf(setting: Vault['change_control']): store.VaultRow['change_control'] {
+  return setting === 'review' ? 'review' : null;
+}
+
+function shownControl({ change_control }: store.VaultRow): Vault['change_control'] {
+  return change_control ?? 'none';
 }
 
 function retentionDays({ audit_retention_days }: store.VaultRow): number {
@@ -348,6 +364,7 @@ function toWire(row: store.VaultRow, secrets: SecretIds): Vault {
     ...summaryOf(row),
     encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: row.rotation_days },
     audit: { log_reads: row.log_reads === 1, retention_days: row.audit_retention_days },
+    change_control: shownControl(row),
     approval_id: row.approval_id,
     ...secrets,
   };

@@ -80,7 +80,7 @@ onBothDatabases('deleting a production vault', (database, { rule }) => {
     assert.equal(await statusOf(name), 'active');
   });
 
-  rule('who asked does not count', async () => {
+  rule('the requester cannot approve', async () => {
     const id = await ask(await newVault());
     await refused(decide(tenant.owner.token, id, 'approve'), 403, 'INSUFFICIENT_PRIVILEGE');
   });
@@ -162,14 +162,17 @@ onBothDatabases('deleting a production vault', (database, { rule }) => {
     assert.equal(await statusOf(expired), 'active');
   });
 
-  rule('it waits for one approval: asked again the answer is the same, and another asker is told of it', async () => {
-    const name = await newVault();
-    const id = await ask(name);
-    assert.equal(await ask(name), id);
-    const error = await refused(as(admin.token, 'DELETE', `/v1/vaults/${name}`), 409, 'IN_USE');
-    assert.equal(error.details.approval_id, id);
-    assert.equal(await statusOf(name), 'pending_deletion');
-  });
+  rule(
+    'it waits for one approval: the same request gets the same response, and another requester learns that it waits',
+    async () => {
+      const name = await newVault();
+      const id = await ask(name);
+      assert.equal(await ask(name), id);
+      const error = await refused(as(admin.token, 'DELETE', `/v1/vaults/${name}`), 409, 'IN_USE');
+      assert.equal(error.details.approval_id, id);
+      assert.equal(await statusOf(name), 'pending_deletion');
+    },
+  );
 
   rule('an admin alone in a tenant asks and approves, in two calls', async () => {
     const alone = await addTenant(service);

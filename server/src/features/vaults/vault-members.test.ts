@@ -100,7 +100,7 @@ onBothDatabases('members of a vault', (database, { rule }) => {
     await ok(back());
   });
 
-  rule('whoever makes a vault is its manager, and no longer once taken out', async () => {
+  rule('the creator of a vault is its manager until they are removed from it', async () => {
     const maker = await addPerson(service);
     await addPolicy(service, { user: maker.id }, [{ action: ['vaults:create'], resource: ['vault/*'] }]);
     const vault = await addVault(service, {}, maker.token);
@@ -131,7 +131,7 @@ onBothDatabases('members of a vault', (database, { rule }) => {
     assert.equal(await roles(auditor.token), null, 'who sees it by their role in the tenant is no member');
   });
 
-  rule('added by id or address, changed and taken out: each counts on the very next request', async () => {
+  rule('added by id or address, changed and removed: each counts on the very next request', async () => {
     const vault = await addVault(service);
     const made = await ok(add(vault, { user: person.email.toUpperCase(), role: 'reader' }), 201);
     assert.deepEqual(

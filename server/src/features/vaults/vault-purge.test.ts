@@ -219,7 +219,7 @@ onBothDatabases('vaults deleted and destroyed', (database, { rule }) => {
   });
 });
 
-onBothDatabases('vaults deleted and kept shorter', (database, { rule }) => {
+onBothDatabases('deleted vaults with a shorter retention', (database, { rule }) => {
   rule('how long is a setting', async () => {
     const service = await startService(database, { env: { CV_VAULT_RETENTION_DAYS: '2' } });
     const vault = await addVault(service);

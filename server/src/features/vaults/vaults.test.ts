@@ -77,6 +77,7 @@ onBothDatabases('vaults', (database, { rule }) => {
         encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: 30 },
         audit: { log_reads: false, retention_days: 400 },
         approval_id: null,
+        change_control: 'none',
         secret_ids: [],
         fortress_secret_ids: [],
         secret_ids_truncated: false,
@@ -241,7 +242,7 @@ onBothDatabases('vaults', (database, { rule }) => {
     }
   });
 
-  rule('who is asked sees only what they may: members their vaults, a policy its pattern, others nothing', async () => {
+  rule('a caller sees only what they may: members their vaults, a policy its pattern, others nothing', async () => {
     const tag = uniqueName('seen');
     const team = uniqueName('team');
     const make = (name: string) => addVault(service, { name, tags: [tag] });

@@ -88,6 +88,23 @@ export const readWebhook = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+export const readWebhookUrl = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'readWebhookUrl',
+  method: 'GET',
+  path: '/webhooks/{webhook_id}/url',
+  summary: 'Read the URL of a webhook, whole',
+  description: 'It may be a secret: anyone who has the URL of a chat can write there. The other endpoints shorten it.',
+  permission: 'webhooks:update',
+  rate: 'read',
+  audit: 'webhooks:read_url',
+  effect: 'read',
+  status: 200,
+  output: object({ url: Type.String({ description: 'Where events are sent.' }) }),
+  errors: ['NOT_FOUND'],
+});
+
 export const updateWebhook = endpoint({
   ...common,
   ...ofOne,

@@ -28,6 +28,7 @@ export const webhooksFeature = feature({
         createWebhook: (ctx, { body }) => webhooks.create(ctx, body),
         listWebhooks: (ctx, { query }) => webhooks.list(ctx, query),
         readWebhook: (ctx, { params }) => webhooks.read(ctx, params.webhook_id),
+        readWebhookUrl: (ctx, { params }) => webhooks.readUrl(ctx, params.webhook_id),
         updateWebhook: (ctx, { params, body }) => webhooks.update(ctx, params.webhook_id, body),
         deleteWebhook: (ctx, { params }) => webhooks.remove(ctx, params.webhook_id),
         rotateWebhookSecret: (ctx, { params }) => webhooks.rotateSecret(ctx, params.webhook_id),

@@ -7,7 +7,7 @@ export const EVENTS = {
   'anomaly.detected': ['anomaly', 'A detector found something unusual.'],
   'secret.rotated': ['secret', 'A secret was rotated.'],
   'rotation.failed': ['rotation', 'A rotation failed or its outcome is unknown.'],
-  'secret.expiring': ['secret', 'The certificate in a secret expires soon.'],
+  'secret.expiring': ['secret', 'A secret expires soon: 30, 7 or 1 days before its end.'],
   'approval.requested': ['approval', 'A change waits for approval.'],
   'approval.decided': ['approval', 'A change was approved or rejected.'],
   'break_glass.used': [
@@ -65,7 +65,10 @@ export const routingKey = Type.String({
 
 const webhookFields = {
   id: id('webhook'),
-  url: Type.String({ description: 'Where events are sent.' }),
+  url: Type.String({
+    description:
+      'Where events are sent. Of the formats slack, teams and pagerduty it is a secret, of which the origin and the last four characters are shown: `https://hooks.slack.com/…wxyz`.',
+  }),
   events: Type.Array(event, { description: 'The events that are sent.' }),
   min_severity: SeveritySchema,
   format,

@@ -67,6 +67,11 @@ export async function read(ctx: Context, webhookId: string): Promise<Webhook> {
   return toWire(await existing(ctx, webhookId));
 }
 
+export async function readUrl(ctx: Context, webhookId: string): Promise<{ url: string }> {
+  const { url } = await existing(ctx, webhookId);
+  return { url };
+}
+
 export async function update(
   ctx: Context,
   webhookId: string,
@@ -186,12 +191,12 @@ export async function redeliver(ctx: Context, webhookId: string, deliveryId: str
   });
 }
 
-/** Every plan has webhooks for anomalies; other events are for the professional plan. */
 /** What a plan no longer includes can still be turned off. */
 function isDisabling(body: Body<typeof contract.updateWebhook>): boolean {
   return body.enabled === false && Object.keys(body).length === 1;
 }
 
+/** Every plan has webhooks for anomalies; other events are for the professional plan. */
 function requirePlanFor(ctx: Context, events: readonly string[]): void {
   if (events.some((event) => event !== 'anomaly.detected')) requirePlan(ctx, 'professional');
 }
@@ -211,6 +216,9 @@ async function existing(ctx: Context, webhookId: string): Promise<store.WebhookR
 }
 
 function refuseUnusable(url: string, format: MessageFormat, hasRoutingKey: boolean): void {
+  if (url.includes(CUT)) {
+    throw invalidField('/body/url', 'must be the whole URL, not the shortened one that lists show');
+  }
   if (parseOutgoingUrl(url) === null) {
     throw invalidField(
       '/body/url',
@@ -229,10 +237,19 @@ function described({ url, events, min_severity, format, enabled }: store.Webhook
   return { url: new URL(url).origin, events: JSON.parse(events), min_severity, format, enabled: enabled === 1 };
 }
 
+/** Stands for what is left out of a URL. No URL contains it as it is. */
+const CUT = '…';
+const SHOWN_CHARS = 4;
+
+/** Chats and pagers trust anyone who has their URL, so it is shown by its origin and its end. */
+function shownUrl({ url, format }: Pick<store.WebhookRow, 'url' | 'format'>): string {
+  return format === 'standard' ? url : `${new URL(url).origin}/${CUT}${url.slice(-SHOWN_CHARS)}`;
+}
+
 function toWire(row: store.WebhookRow): Webhook {
   return {
     id: row.webhook_id,
-    url: row.url,
+    url: shownUrl(row),
     events: JSON.parse(row.events),
     min_severity: row.min_severity,
     format: row.format,

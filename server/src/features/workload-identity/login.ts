@@ -8,14 +8,14 @@ import {
   asLoginDenied,
   attributeTo,
   checkAddressAndDpop,
-  findConnectionByKey,
   insertConnectionToken,
   issueConnectionToken,
   lockUnchanged,
   loginDenied,
   refuseInactive,
   refuseSuspended,
-} from '../app-connections/index.ts';
+} from '../app-connections/login/index.ts';
+import { findConnectionByKey } from '../app-connections/storage/index.ts';
 import type * as contract from './contract.ts';
 import { type Credential, METHOD_TYPES, type MethodType } from './contract.ts';
 import { kindOf } from './method-kinds.ts';

@@ -12,16 +12,14 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { decodeCursor } from '../../kernel/wire/cursor.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
+import { findConnection, refuseDeniedConnection, refuseUnshareable } from '../app-connections/index.ts';
+import { revokeTokensFrom } from '../app-connections/login/index.ts';
 import {
   type ConnectionRow,
   connectionNumbers,
-  findConnection,
   findConnectionByKey,
   numberOf,
-  refuseDeniedConnection,
-  refuseUnshareable,
-  revokeTokensFrom,
-} from '../app-connections/index.ts';
+} from '../app-connections/storage/index.ts';
 import type * as contract from './contract.ts';
 import { type Method, type MethodType, readMethod } from './contract.ts';
 import { kindOf } from './method-kinds.ts';

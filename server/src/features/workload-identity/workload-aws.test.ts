@@ -51,13 +51,15 @@ function byUrl(
 
 const goodUrl = () => presigned(role, sts, { headers: { 'x-coffer-audience': AUDIENCE } });
 
-beforeEach(() => {
+function reset(): void {
   verifying.now = Date.now();
   sts.instead = null;
   sts.requests.length = 0;
-});
+}
 
 describe('a role or user', () => {
+  beforeEach(reset);
+
   test('is who STS says signed; an assumed role is matched as its role', async () => {
     assert.deepEqual(await logIn(role), {
       subject: 'arn:aws:iam::123456789012:role/checkout',
@@ -125,6 +127,8 @@ describe('a role or user', () => {
 });
 
 describe('signed URLs that never reach STS', () => {
+  beforeEach(reset);
+
   const change = async (from: string | RegExp, to: string) => {
     const url = await goodUrl();
     const changed = url.replace(from, to);
@@ -216,6 +220,8 @@ describe('signed URLs that never reach STS', () => {
 });
 
 describe('STS', () => {
+  beforeEach(reset);
+
   const arn = 'arn:aws:iam::123456789012:role/checkout';
   const result = { Arn: arn, Account: '123456789012', UserId: 'x' };
   const answer = (value: unknown) => ({ GetCallerIdentityResponse: { GetCallerIdentityResult: value } });

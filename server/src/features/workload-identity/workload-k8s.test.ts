@@ -23,13 +23,16 @@ const verifying = new Verifying();
 const verify = (k8s_token: string, change: Partial<K8sConfig> = {}) =>
   verifying.verify(k8sSa, { k8s_token }, { ...config, ...change });
 
-beforeEach(() => {
+function reset(): void {
+  verifying.now = Date.now();
   cluster.alter = null;
   cluster.instead = null;
   cluster.requests.length = 0;
-});
+}
 
 describe('a service account', () => {
+  beforeEach(reset);
+
   test('is who the cluster says it is', async () => {
     const token = await cluster.token([AUDIENCE], 'shop', 'checkout');
     assert.deepEqual(await verify(token), {
@@ -79,6 +82,8 @@ describe('a service account', () => {
 });
 
 describe('a token is shown to nobody it is not for', () => {
+  beforeEach(reset);
+
   const cases: [string, (string | string[])[] | null, Record<string, unknown>, RegExp][] = [
     ['another audience', ['https://other.example'], {}, /another audience/],
     ['no audience', null, { aud: undefined }, /another audience/],
@@ -106,6 +111,8 @@ describe('a token is shown to nobody it is not for', () => {
 const good = await cluster.token(AUDIENCE, 'shop', 'checkout');
 
 describe('the cluster', () => {
+  beforeEach(reset);
+
   test('refuses a token that it did not make', async () => {
     const other = await TokenReviewServer.start();
     const foreign = await other.token(AUDIENCE, 'shop', 'checkout', { iss: cluster.url });

@@ -28,13 +28,15 @@ const claims = (change: Record<string, unknown> = {}) => {
   return JSON.parse(JSON.stringify(all));
 };
 
-beforeEach(() => {
+function reset(): void {
   verifying.now = Date.now();
   verifying.clearKeys();
   provider.claims = {};
-});
+}
 
 describe('oidc_generic', () => {
+  beforeEach(reset);
+
   const config: OidcConfig = {
     expected_issuer: provider.url,
     expected_audience: AUDIENCE,
@@ -136,6 +138,8 @@ describe('oidc_generic', () => {
 });
 
 describe('gcp_iam', () => {
+  beforeEach(reset);
+
   const email = 'checkout@shop.iam.gserviceaccount.com';
   const config: GcpConfig = { expected_audience: AUDIENCE, allowed_emails: [email], issuer: provider.url };
   const verify = async (change: Partial<GcpConfig> = {}) =>
@@ -191,6 +195,8 @@ describe('gcp_iam', () => {
 });
 
 describe('azure_msi', () => {
+  beforeEach(reset);
+
   const tenant_id = '11111111-2222-3333-4444-555555555555';
   const oid = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
   const config: AzureConfig = {

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
-import { type ConnectionRow, connectionsAfter, numberOf } from '../../app-connections/index.ts';
+import { type ConnectionRow, connectionsAfter, numberOf } from '../../app-connections/storage/index.ts';
 import type { ScanContext } from './detector.ts';
 
 const CONNECTIONS_AT_ONCE = 200;

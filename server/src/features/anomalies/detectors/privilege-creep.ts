@@ -1,5 +1,5 @@
 import { DAY_MS, timestamp } from '../../../kernel/base/clock.ts';
-import { memberReviews } from '../../vaults/index.ts';
+import { memberReviews } from '../../vaults/storage/index.ts';
 import { TYPES } from '../schemas.ts';
 import { type Detector, PLAIN } from './detector.ts';
 

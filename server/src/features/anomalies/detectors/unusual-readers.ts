@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../kernel/base/clock.ts';
-import { findByClient } from '../../app-connections/index.ts';
+import { findByClient } from '../../app-connections/storage/index.ts';
 import { secretOfResource } from '../../secrets/index.ts';
 import { watchedSecretAt } from '../../secrets/storage/index.ts';
-import { findUser } from '../../users/index.ts';
+import { findUser } from '../../users/storage/index.ts';
 import { judgeReader, type ReaderHistories, type ReaderHistory, type ReaderVerdict } from '../models/reader-models.ts';
 import { aboutConnection } from './connections.ts';
 import { type Finding, PLAIN, type ScanContext } from './detector.ts';

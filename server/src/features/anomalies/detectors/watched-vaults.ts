@@ -1,6 +1,7 @@
 import { secretResource } from '../../secrets/index.ts';
 import type { WatchedRow } from '../../secrets/storage/index.ts';
-import { isLive, type VaultRow, vaultsAfter } from '../../vaults/index.ts';
+import { isLive } from '../../vaults/index.ts';
+import { type VaultRow, vaultsAfter } from '../../vaults/storage/index.ts';
 import type { ScanContext } from './detector.ts';
 
 const VAULTS_AT_ONCE = 500;

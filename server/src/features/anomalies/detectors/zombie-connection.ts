@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/base/clock.ts';
-import type { ConnectionRow } from '../../app-connections/index.ts';
+import type { ConnectionRow } from '../../app-connections/storage/index.ts';
 import { connectionResource } from '../../rollups/index.ts';
 import { countsOf } from '../models/resource-history.ts';
 import { connectionUses, storeUses } from '../scan-store.ts';

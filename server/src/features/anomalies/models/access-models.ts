@@ -103,18 +103,14 @@ function readsIn({ history, baselineHours }: Sample): number[] {
 
 /** How far the hours of the window, and the window as a whole, are above what is usual at that time of the week. */
 function seasonalZ(sample: Sample, windowStart: number): number {
-  const { history, baselineHours } = sample;
+  const { history } = sample;
   const usual = seasonalMedians(sample);
-  const excesses = baselineHours.map((hour) => (history.reads[hour] ?? 0) - usual(hour));
-  const residuals = spreadOf(excesses);
-  const highestBefore = excesses.reduce((most, excess) => Math.max(most, excess), 0);
+  const { residuals, highestBefore } = excessesOf(sample, usual);
   let worst = 0;
   for (let hour = windowStart; hour < history.reads.length; hour++) {
     const expected = usual(hour);
     if ((history.reads[hour] ?? 0) - expected <= PAST_FACTOR * highestBefore) continue;
-    // The number of reads of an hour varies at least by the square root of what is expected.
-    const floor = Math.max(SPREAD_FLOOR.hour, Math.sqrt(expected));
-    worst = Math.max(worst, zOf((history.reads[hour] ?? 0) - expected, residuals, floor));
+    worst = Math.max(worst, zOf((history.reads[hour] ?? 0) - expected, residuals, floorOf(expected)));
   }
   const days = wholeDays(sample);
   if (days.length < HISTORY_DAYS_MIN) return worst;
@@ -122,6 +118,37 @@ function seasonalZ(sample: Sample, windowStart: number): number {
   const total = sum(history.reads.subarray(windowStart));
   if (total <= PAST_FACTOR * totals.reduce((most, one) => Math.max(most, one), 0)) return worst;
   return Math.max(worst, robustZ(total, totals, Math.max(SPREAD_FLOOR.day, Math.sqrt(median(totals)))));
+}
+
+/** How far the reads of the history were above what is usual at their hour. */
+function excessesOf({ history, baselineHours }: Sample, usual: (hour: number) => number) {
+  const excesses = baselineHours.map((hour) => (history.reads[hour] ?? 0) - usual(hour));
+  return { residuals: spreadOf(excesses), highestBefore: excesses.reduce((most, excess) => Math.max(most, excess), 0) };
+}
+
+/** The number of reads of an hour varies at least by the square root of what is expected. */
+function floorOf(expected: number): number {
+  return Math.max(SPREAD_FLOOR.hour, Math.sqrt(expected));
+}
+
+/** What v2 holds an hour against, for each hour of the week, counted from the first hour of the history. */
+export interface WeekHours {
+  usual: number[];
+  /** More reads than this are unusual, with the default threshold. */
+  limit: number[];
+  /** Whether there is enough history to judge by. */
+  isJudged: boolean;
+}
+
+export function weekHours(sample: Sample): WeekHours {
+  const medianAt = seasonalMedians(sample);
+  const { residuals, highestBefore } = excessesOf(sample, medianAt);
+  const usual = Array.from({ length: HOURS_PER_WEEK }, (_, hour) => medianAt(hour));
+  const limit = usual.map((expected) => {
+    const far = residuals.middle + Z_DEFAULT * Math.max(residuals.spread, floorOf(expected));
+    return expected + Math.max(PAST_FACTOR * highestBefore, far);
+  });
+  return { usual, limit, isJudged: sample.baselineHours.length >= HOURS_MIN };
 }
 
 /** The median at the same hour of the week, or at the same hour of the day while there are few such weeks. */

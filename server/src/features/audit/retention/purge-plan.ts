@@ -12,7 +12,7 @@ import type { AuditEntry } from '../../../kernel/audit/entry/entry.ts';
 import { DAY_MS } from '../../../kernel/base/clock.ts';
 import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 import { type Cutoff, earlier } from '../../../kernel/time/cutoff.ts';
-import type { AuditRetention } from '../../vaults/index.ts';
+import type { AuditRetention } from '../../vaults/storage/index.ts';
 
 /** The audit entry that records a purge must have room for all its vault names. Further vaults get a purge of their own. */
 const VAULTS_MAX = 30;

@@ -13,7 +13,7 @@ import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 import type { Cutoff } from '../../../kernel/time/cutoff.ts';
-import { auditRetentions } from '../../vaults/index.ts';
+import { auditRetentions } from '../../vaults/storage/index.ts';
 import * as store from '../store.ts';
 import { type VerificationParts, verify } from '../verification/verification.ts';
 import { isExpired, planPurge, type RetentionRules, rewriteSegments, type Window } from './purge-plan.ts';

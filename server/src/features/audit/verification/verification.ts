@@ -48,6 +48,8 @@ export interface VerifyOptions {
   /** How far the log had come, according to records outside the database. */
   expected?: readonly ExpectedHead[];
   signal?: AbortSignal;
+  /** Called now and then with the number of the entry that was reached. */
+  onSeq?(seq: number): void;
 }
 
 /**
@@ -137,7 +139,7 @@ async function walk(
   parts: VerificationParts,
   tenantId: string,
   from: Position,
-  { expected = [], signal }: VerifyOptions,
+  { expected = [], signal, onSeq }: VerifyOptions,
 ) {
   const { heads, audit, database } = parts.kernel;
   await audit.link();
@@ -162,6 +164,7 @@ async function walk(
   };
   const onWindow = ({ seq, hash }: { seq: number; hash: string }) => {
     reached = { seq, hash: Buffer.from(hash, 'hex'), checkpoint_no: signed.checked };
+    onSeq?.(seq);
   };
   const onPruned = (range: ArchiveRow, expected: number) => {
     archived += range.entries;

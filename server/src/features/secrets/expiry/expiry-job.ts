@@ -8,7 +8,7 @@ import type { Tx } from '../../../kernel/storage/database.ts';
 import { ForgedRowError } from '../../../kernel/storage/row-keys.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
 import { expiryNotice, noticesOf, queueMail } from '../../mail/index.ts';
-import { findActiveUsers } from '../../users/index.ts';
+import { findActiveUsers } from '../../users/storage/index.ts';
 import { managersOf } from '../../vaults/index.ts';
 import { emitAll } from '../../webhooks/index.ts';
 import type { SecretKernel } from '../links.ts';
@@ -16,44 +16,51 @@ import { secretResource } from '../location.ts';
 import * as store from './expiry-store.ts';
 import { readStoredEnds } from './stored-ends.ts';
 
-/** How long before its end a certificate is announced. */
-const AHEAD_MS = 30 * DAY_MS;
+/** How many days before its end a value is announced, the last time first. One whose end is near from the start is announced for the nearest only. */
+const DAYS_AHEAD = [1, 7, 30] as const;
 const AT_ONCE = 100;
 
-/** Emits `secret.expiring` once for each secret and end. */
+/** Emits `secret.expiring` once for each secret, end and time before it. */
 export function announceExpiringSecretsJob(kernel: SecretKernel): KeepingJob {
   return {
     name: 'announce-expiring-secrets',
     intervalMs: HOUR_MS,
     removes: 'nothing',
     async run(signal) {
-      const window = await nearEnds(kernel);
+      const windows = await nearEnds(kernel);
       for (const { tenant_id } of await kernel.regionGate.servedHere(await everyTenant(kernel.database.read))) {
         if (signal.aborted) return;
         await readStoredEnds(kernel, tenant_id, signal);
-        if (window !== null) await announceAll(kernel, tenant_id, window, signal);
+        for (const window of windows) await announceAll(kernel, tenant_id, window, signal);
       }
     },
   };
 }
 
 /** An end is announced once, so it must be near at two checks of the clock: one that is ahead would announce it too early. */
-async function nearEnds({ clock, clockGuard }: Pick<Kernel, 'clock' | 'clockGuard'>): Promise<store.Window | null> {
+async function nearEnds({ clock, clockGuard }: Pick<Kernel, 'clock' | 'clockGuard'>): Promise<store.Window[]> {
   const checked = await clockGuard.cutoff(SECOND_CHECK_MS);
-  if (checked === null) return null;
-  return { after: { expires_at: clock.now(), secret_id: '' }, until: checked + AHEAD_MS };
+  if (checked === null) return [];
+  let from = clock.now();
+  return DAYS_AHEAD.map((days) => {
+    const window = { days, after: { expires_at: from, secret_id: AFTER_ALL }, until: checked + days * DAY_MS };
+    from = window.until;
+    return window;
+  });
 }
+/** Sorts after every id of a secret: an end at this very time belongs to the window before. */
+const AFTER_ALL = 'sec_~';
 
 async function announceAll(
   kernel: SecretKernel,
   tenantId: string,
-  { after, until }: store.Window,
+  { days, after, until }: store.Window,
   signal: AbortSignal,
 ): Promise<void> {
   const { read } = kernel.database.forTenant(tenantId, 'bulk');
   try {
     for (let last = after; !signal.aborted; await nextTurn(tenantId)) {
-      const window = { after: last, until };
+      const window = { days, after: last, until };
       if (!(await store.hasExpiring(read, tenantId, window))) return;
       last = (await announcePage(kernel, tenantId, window)).at(-1) ?? last;
     }
@@ -79,10 +86,12 @@ async function announcePage(
       secret_id,
       expires_at,
       announced_at: now,
+      announced_days: window.days,
     }));
     const isNew = await store.storeAnnounced(tx, notes);
     const announced = rows.filter(({ secret_id }) => isNew.has(secret_id));
-    await emitAll(tx, tenantId, announced.map(eventOf), now);
+    const events = announced.map((row) => eventOf(row, window.days));
+    await emitAll(tx, tenantId, events, now);
     if (notices !== null) await queueMail(tx, ...notices(await mailFor(tx, tenantId, announced, now)));
     return rows;
   });
@@ -104,12 +113,12 @@ async function mailFor(tx: Tx, tenantId: string, rows: readonly store.ExpiringRo
   return people.map(({ user_id, email }) => expiryNotice(email, lines.get(user_id) ?? []));
 }
 
-function eventOf({ secret_id: id, vault, path, version, expires_at: end }: store.ExpiringRow) {
+function eventOf({ secret_id: id, vault, path, version, expires_at: end }: store.ExpiringRow, within_days: number) {
   const expires_at = timestamp(end);
   return {
     event: 'secret.expiring' as const,
-    object: { id, resource: secretResource(vault, path), vault, path, version, expires_at },
-    summary: `The certificate in the secret ${path} in the vault ${vault} expires at ${expires_at}.`,
-    dedupKey: `${id}/${expires_at}`,
+    object: { id, resource: secretResource(vault, path), vault, path, version, expires_at, within_days },
+    summary: `The secret ${path} in the vault ${vault} expires at ${expires_at}.`,
+    dedupKey: `${id}/${expires_at}/${within_days}`,
   };
 }

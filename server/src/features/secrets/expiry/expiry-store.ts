@@ -5,24 +5,30 @@ export interface SecretsExpiryTables {
   secret_expiry_announcements: AnnouncementRow;
 }
 
-/** An end of a secret that was announced. The row stays as long as the secret, so that a rollback to an older value announces nothing again. */
+/** An end of a secret that was announced, once for each of some times before it. The row stays as long as the secret, so that a rollback to an older value announces nothing again. */
 export interface AnnouncementRow {
   tenant_id: string;
   secret_id: string;
   expires_at: number;
   announced_at: number;
+  /** The last of these times, in days; null stands for 30 in rows of release 0.5 and before. */
+  announced_days: number | null;
 }
 
 export type ExpiringRow = Pick<SecretRow, 'secret_id' | 'path' | 'version'> & { vault: string; expires_at: number };
 
-/** The ends after a row, or after a time, up to and including another time. */
+/** The ends after a row, or after a time, up to and including another time, that are announced as being within so many days. */
 export interface Window {
+  days: number;
   after: Pick<ExpiringRow, 'expires_at' | 'secret_id'>;
   until: number;
 }
 
-/** Secrets that end within the window and were not announced. */
-function expiring(db: Reader, tenantId: string, { after, until }: Window) {
+/** The time before an end, in days, that announcements without one were made at. */
+const FIRST_DAYS = 30;
+
+/** Secrets that end within the window and were not announced for it. */
+function expiring(db: Reader, tenantId: string, { days, after, until }: Window) {
   return db
     .selectFrom('secrets as s')
     .innerJoin('vaults as v', (join) =>
@@ -43,7 +49,8 @@ function expiring(db: Reader, tenantId: string, { after, until }: Window) {
             .select('a.secret_id')
             .whereRef('a.tenant_id', '=', 's.tenant_id')
             .whereRef('a.secret_id', '=', 's.secret_id')
-            .whereRef('a.expires_at', '=', 's.expires_at'),
+            .whereRef('a.expires_at', '=', 's.expires_at')
+            .where((eb) => eb(eb.fn.coalesce('a.announced_days', eb.lit(FIRST_DAYS)), '<=', days)),
         ),
       ),
     );
@@ -66,13 +73,25 @@ export function lockExpiring(tx: Tx, tenantId: string, window: Window, limit: nu
     .execute();
 }
 
-/** Returns the ids of the secrets whose end was not announced before: another node may have been first. */
+/** Returns the ids of the secrets whose end was not announced for this time before: another node may have been first. */
 export async function storeAnnounced(tx: Tx, rows: readonly AnnouncementRow[]): Promise<Set<string>> {
   if (rows.length === 0) return new Set();
   const stored = await tx
     .insertInto('secret_expiry_announcements')
     .values(rows)
-    .onConflict((c) => c.columns(['tenant_id', 'secret_id', 'expires_at']).doNothing())
+    .onConflict((c) =>
+      c
+        .columns(['tenant_id', 'secret_id', 'expires_at'])
+        .doUpdateSet((eb) => ({
+          announced_at: eb.ref('excluded.announced_at'),
+          announced_days: eb.ref('excluded.announced_days'),
+        }))
+        .whereRef(
+          (eb) => eb.fn.coalesce('secret_expiry_announcements.announced_days', eb.lit(FIRST_DAYS)),
+          '>',
+          'excluded.announced_days',
+        ),
+    )
     .returning('secret_id')
     .execute();
   return new Set(stored.map(({ secret_id }) => secret_id));

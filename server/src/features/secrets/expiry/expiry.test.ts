@@ -86,6 +86,7 @@ onBothDatabases('certificates that end soon', (database, { rule }) => {
       path: 'tls/web',
       version: 1,
       expires_at: endIn(pem),
+      within_days: 30,
     });
     assert.deepEqual(Object.keys(event).sort(), ['event', 'secret', 'tenant', 'timestamp']);
     const body = pem.split('\n')[1] ?? '';

@@ -3,7 +3,7 @@ import { canonicalEnvironment, type EnvironmentName } from '../../../kernel/auth
 import { CofferError } from '../../../kernel/base/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { Overtaken, type Tx } from '../../../kernel/storage/database.ts';
-import type { VaultRow } from '../../vaults/index.ts';
+import type { VaultRow } from '../../vaults/storage/index.ts';
 import { authorOf } from '../author.ts';
 import { attributesOf, requireProof } from '../authorization.ts';
 import { secretResource } from '../location.ts';

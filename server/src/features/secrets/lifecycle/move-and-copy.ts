@@ -4,13 +4,16 @@ import { CofferError, invalidField } from '../../../kernel/base/errors.ts';
 import type { Body } from '../../../kernel/endpoint/declaration.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
-import { findVault, isLive, type VaultRow, vaultNotFound } from '../../vaults/index.ts';
+import { isLive, vaultNotFound } from '../../vaults/index.ts';
+import { findVault, type VaultRow } from '../../vaults/storage/index.ts';
 import { authorOf } from '../author.ts';
 import { attributesOf, describedAs, lockForChange, refuseDisclosure, secretForChange } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import type { Secret } from '../contract.ts';
 import { requireVersion } from '../expected-version.ts';
+import { takesGivenEnd } from '../expiry/given-end.ts';
 import { parsePath, secretResource } from '../location.ts';
+import { awaitReview, refuseReviewed } from '../review/change-review.ts';
 import { shownScore } from '../risk/shown-risk.ts';
 import { refuseWhileRotating } from '../rotation/in-progress.ts';
 import { secretOf } from '../serialization.ts';
@@ -159,6 +162,7 @@ export async function move(
 ): Promise<Secret> {
   const relocation = await relocationOf(ctx, vaultName, path, body);
   const { from, to, toPath, score, sealer } = relocation;
+  if (from.vault_id !== to.vault_id) refuseReviewed(ctx, to, 'a move from another vault');
   return ctx.change(async (tx) => {
     await lockPaths(tx, path, relocation);
     const row = await lockForChange(ctx, tx, from, path);
@@ -170,8 +174,8 @@ export async function move(
       refuseMoving(ctx, relocation, { ...row, tags }, environment);
     }
     const resealed = from.vault_id !== to.vault_id ? await resealForVault(ctx, tx, row, sealer) : {};
-    const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
-    const arrived = await relocate(tx, relocation, row, change);
+    const placed = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
+    const arrived = await relocate(tx, relocation, row, placed);
     const moved =
       body.value === undefined ? arrived : await replaceValue(ctx, tx, arrived, { value: body.value, sealer });
     ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath) });
@@ -179,6 +183,8 @@ export async function move(
       secret: row.secret_id,
       moved_from: secretResource(vaultName, path),
     });
+    const change = { before: row, after: moved, value: body.value, to: secretResource(to.name, toPath) };
+    await awaitReview(ctx, tx, { vault: from, sealer }, change);
     return secretOf(to.name, moved, score);
   });
 }
@@ -186,7 +192,15 @@ export async function move(
 /** The value sealed for the new path becomes the next version. Older versions stay sealed for the old path. */
 async function replaceValue(ctx: Context, tx: Tx, row: SecretRow, content: Pick<VersionContent, 'value' | 'sealer'>) {
   const reason = `moved from ${ctx.record.resource}`;
-  return appendVersion(tx, row, { operation: 'update', reason, author: authorOf(ctx), ...content, now: ctx.now });
+  const expiresAt = row.expires_at;
+  return appendVersion(tx, row, {
+    operation: 'update',
+    reason,
+    author: authorOf(ctx),
+    ...content,
+    expiresAt,
+    now: ctx.now,
+  });
 }
 
 export async function copy(
@@ -197,6 +211,7 @@ export async function copy(
 ): Promise<Secret> {
   const relocation = await relocationOf(ctx, vaultName, path, body);
   const { from, to, toPath, sealer } = relocation;
+  refuseReviewed(ctx, to, 'a copy');
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
@@ -212,6 +227,7 @@ export async function copy(
       protection: row.protection,
       metadata: row.metadata,
       tags: row.tags,
+      expiresAt: takesGivenEnd(from, row.type) ? row.expires_at : undefined,
       value,
       sealer,
       now: ctx.now,

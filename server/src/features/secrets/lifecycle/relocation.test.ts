@@ -129,32 +129,35 @@ onBothDatabases('moving and copying', (database, { rule }) => {
     await second.close();
   });
 
-  rule('a place that is taken, reserved, malformed or its own is refused, and nothing changes', async () => {
-    const [from, to] = await two();
-    await addSecret(service, from, 'a', { metadata: { tags: ['t'] } });
-    await addSecret(service, to, 'taken', { value: 'theirs', metadata: { tags: ['t'] } });
-    for (const go of [move, copy]) {
-      await refused(go(from, 'a', { to_vault: to, to_path: 'taken' }), 409, 'SECRET_ALREADY_EXISTS');
-      for (const to_path of ['x/rotate', 'versions', 'x//y', '/x', 'x/', '..', 'x/../y', 'x y', 'x%2Fy', '', 'é']) {
-        await invalid(go(from, 'a', { to_vault: to, to_path }), '/body/to_path');
+  rule(
+    'a destination that exists, is reserved, is malformed or is the source is refused, and nothing changes',
+    async () => {
+      const [from, to] = await two();
+      await addSecret(service, from, 'a', { metadata: { tags: ['t'] } });
+      await addSecret(service, to, 'taken', { value: 'theirs', metadata: { tags: ['t'] } });
+      for (const go of [move, copy]) {
+        await refused(go(from, 'a', { to_vault: to, to_path: 'taken' }), 409, 'SECRET_ALREADY_EXISTS');
+        for (const to_path of ['x/rotate', 'versions', 'x//y', '/x', 'x/', '..', 'x/../y', 'x y', 'x%2Fy', '', 'é']) {
+          await invalid(go(from, 'a', { to_vault: to, to_path }), '/body/to_path');
+        }
+        await invalid(go(from, 'a', { to_path: 'a' }), '/body/to_path');
+        await invalid(go(from, 'a', { to_vault: from, to_path: 'a' }), '/body/to_path');
+        await invalid(go(from, 'a', { to_vault: to }), '/body/to_path');
+        await invalid(go(from, 'a', { to_vault: 'a b', to_path: 'b' }), '/body/to_vault');
+        await invalid(go(from, 'a', { to_path: 'b', overwrite: true }), '/body/overwrite');
+        await refused(go(from, 'a', { to_vault: 'no-such-vault', to_path: 'b' }), 404, 'VAULT_NOT_FOUND');
+        await refused(go(from, 'missing', { to_vault: to, to_path: 'b' }), 404, 'SECRET_NOT_FOUND');
       }
-      await invalid(go(from, 'a', { to_path: 'a' }), '/body/to_path');
-      await invalid(go(from, 'a', { to_vault: from, to_path: 'a' }), '/body/to_path');
-      await invalid(go(from, 'a', { to_vault: to }), '/body/to_path');
-      await invalid(go(from, 'a', { to_vault: 'a b', to_path: 'b' }), '/body/to_vault');
-      await invalid(go(from, 'a', { to_path: 'b', overwrite: true }), '/body/overwrite');
-      await refused(go(from, 'a', { to_vault: 'no-such-vault', to_path: 'b' }), 404, 'VAULT_NOT_FOUND');
-      await refused(go(from, 'missing', { to_vault: to, to_path: 'b' }), 404, 'SECRET_NOT_FOUND');
-    }
-    assert.deepEqual([await pathsIn(service, from), await pathsIn(service, to)], [['a'], ['taken']]);
-    assert.deepEqual([await countOf(from), await countOf(to)], [1, 1]);
-    assert.deepEqual(await pathsIn(service, from, 'tags=t'), ['a']);
-    assert.equal(await readValue(service, to, 'taken'), 'theirs');
-    await ok(send('DELETE', secretUrl(to, 'taken')));
-    await ok(move(from, 'a', { to_vault: to, to_path: 'taken' }));
-  });
+      assert.deepEqual([await pathsIn(service, from), await pathsIn(service, to)], [['a'], ['taken']]);
+      assert.deepEqual([await countOf(from), await countOf(to)], [1, 1]);
+      assert.deepEqual(await pathsIn(service, from, 'tags=t'), ['a']);
+      assert.equal(await readValue(service, to, 'taken'), 'theirs');
+      await ok(send('DELETE', secretUrl(to, 'taken')));
+      await ok(move(from, 'a', { to_vault: to, to_path: 'taken' }));
+    },
+  );
 
-  rule('each end needs its own permission, and neither is told of without it', async () => {
+  rule('source and destination each need a permission, and nothing shows either of them without it', async () => {
     const [from, to] = await two();
     await addSecret(service, from, 'a');
     const person = await addPerson(service);
@@ -184,25 +187,28 @@ onBothDatabases('moving and copying', (database, { rule }) => {
     await ok(move(from, 'a', { to_vault: to, to_path: 'open/x' }, by));
   });
 
-  rule('conditions at the destination are asked of the tags and the environment it will have there', async () => {
-    const [from] = await two({ environment: 'development' });
-    const to = await addVault(service, { environment: 'development' });
-    const person = await addPerson(service);
-    await addSecret(service, from, 'mine', { environment: 'staging', metadata: { tags: ['mine'] } });
-    await addSecret(service, from, 'theirs', { environment: 'staging', metadata: { tags: ['theirs'] } });
-    await addSecret(service, from, 'plain', { metadata: { tags: ['mine'] } });
-    const condition = { tag_equals: ['mine'], environment: ['staging'] };
-    await addPolicy(service, { user: person.id }, [
-      { action: ['secrets:copy'], resource: [`vault/${from}/**`] },
-      { action: ['secrets:create'], resource: [`vault/${to}/**`], condition },
-    ]);
-    const go = (path: string) => copy(from, path, { to_vault: to, to_path: path }, person.token);
-    await ok(go('mine'), 201);
-    await refused(go('theirs'), 403, 'INSUFFICIENT_PRIVILEGE');
-    await refused(go('plain'), 403, 'INSUFFICIENT_PRIVILEGE');
-  });
+  rule(
+    'conditions at the destination are checked with the tags and the environment that the secret will have there',
+    async () => {
+      const [from] = await two({ environment: 'development' });
+      const to = await addVault(service, { environment: 'development' });
+      const person = await addPerson(service);
+      await addSecret(service, from, 'mine', { environment: 'staging', metadata: { tags: ['mine'] } });
+      await addSecret(service, from, 'theirs', { environment: 'staging', metadata: { tags: ['theirs'] } });
+      await addSecret(service, from, 'plain', { metadata: { tags: ['mine'] } });
+      const condition = { tag_equals: ['mine'], environment: ['staging'] };
+      await addPolicy(service, { user: person.id }, [
+        { action: ['secrets:copy'], resource: [`vault/${from}/**`] },
+        { action: ['secrets:create'], resource: [`vault/${to}/**`], condition },
+      ]);
+      const go = (path: string) => copy(from, path, { to_vault: to, to_path: path }, person.token);
+      await ok(go('mine'), 201);
+      await refused(go('theirs'), 403, 'INSUFFICIENT_PRIVILEGE');
+      await refused(go('plain'), 403, 'INSUFFICIENT_PRIVILEGE');
+    },
+  );
 
-  rule('what does not fit there is told only to who may put something there', async () => {
+  rule('why a secret does not fit there is shown only to callers who may create one there', async () => {
     const [from] = await two();
     const production = await addVault(service, { environment: 'production' });
     const sealed = await addVault(service, { is_zero_knowledge: true });

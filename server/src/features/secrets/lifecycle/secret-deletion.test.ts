@@ -25,7 +25,7 @@ onBothDatabases('deleted secrets', (database, { rule }) => {
     service.call(method, path, { token, ...(body !== undefined && { body }) });
   const count = async (vault: string) => (await ok(send('GET', `/v1/vaults/${vault}`))).secrets_count as number;
 
-  rule('are told until when they are kept, and are nowhere to be found', async () => {
+  rule('name the time until which the secrets are stored, and nothing lists these any more', async () => {
     const [vault, other] = [await addVault(service), await addVault(service)];
     const made = await addSecret(service, vault, 'a/b', { value: 'the same thing', metadata: { tags: ['t'] } });
     await addSecret(service, other, 'a/b', { value: 'the same thing' });

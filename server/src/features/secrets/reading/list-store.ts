@@ -11,6 +11,8 @@ export interface ListFilter {
   isRotationFailed?: boolean | undefined;
   tags?: readonly string[] | undefined;
   environments?: readonly string[] | undefined;
+  /** Only secrets whose value ends before this time. */
+  expiresBefore?: number | undefined;
 }
 
 const SEALED_BYTES = sql<number>`length(sealed)`.as('sealed_bytes');
@@ -71,6 +73,7 @@ export function summariesIn(
     if (filter.type !== undefined) query = query.where('type', '=', filter.type);
     if (filter.environments !== undefined) query = query.where('environment', 'in', filter.environments);
     if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('secrets'));
+    if (filter.expiresBefore !== undefined) query = query.where(endsBefore('secrets', filter.expiresBefore));
     return query.where('path', '>=', range.from).where('path', '<', range.to).orderBy('path').limit(limit).execute();
   }
   let query = db
@@ -92,11 +95,19 @@ export function summariesIn(
   if (filter.type !== undefined) query = query.where('s.type', '=', filter.type);
   if (filter.environments !== undefined) query = query.where('s.environment', 'in', filter.environments);
   if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('s'));
+  if (filter.expiresBefore !== undefined) query = query.where(endsBefore('s', filter.expiresBefore));
   return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
 }
 
-function isUnfiltered({ type, tags = [], environments, isRotationFailed }: ListFilter): boolean {
-  return type === undefined && tags.length === 0 && environments === undefined && isRotationFailed !== true;
+function isUnfiltered({ type, tags = [], environments, isRotationFailed, expiresBefore }: ListFilter): boolean {
+  const isPlain = type === undefined && tags.length === 0 && environments === undefined;
+  return isPlain && isRotationFailed !== true && expiresBefore === undefined;
+}
+
+/** The end of a certificate that was not read yet is -1. */
+function endsBefore(secrets: 'secrets' | 's', time: number) {
+  const end = sql.ref(`${secrets}.expires_at`);
+  return sql<SqlBool>`${end} > 0 and ${end} < ${time}`;
 }
 
 /** Rotation ids sort by time. */

@@ -6,14 +6,8 @@ import { filterInSlices, mapInSlices } from '../../../kernel/fairness/time-slice
 import type { Context } from '../../../kernel/request/context.ts';
 import { decodeCursor } from '../../../kernel/wire/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../../kernel/wire/wire.ts';
-import {
-  findVault,
-  isLive,
-  SECRET_IDS_MAX,
-  type VaultRow,
-  vaultAttributes,
-  vaultNotFound,
-} from '../../vaults/index.ts';
+import { isLive, SECRET_IDS_MAX, vaultAttributes, vaultNotFound } from '../../vaults/index.ts';
+import { findVault, type VaultRow } from '../../vaults/storage/index.ts';
 import { attributesOf, NO_VAULT } from '../authorization.ts';
 import type * as contract from '../contract.ts';
 import { type ListedSecret, VERSION_MAX } from '../contract.ts';
@@ -199,6 +193,8 @@ export async function list(
   if (query.deleted === true) {
     if (query.rotation !== undefined)
       throw invalidField('/query/rotation', 'cannot be combined with deleted=true: omit one of them');
+    if (query.expires_before !== undefined)
+      throw invalidField('/query/expires_before', 'cannot be combined with deleted=true: omit one of them');
     const range = prefixRange(query.prefix);
     const isShown = (row: DeletedSummaryRow) => isIn(range, row.path) && isMeant(row, query) && isListed(row);
     const page = await scannedPage(ctx, deletedSecretsIn(ctx, vault), { ...request, isShown });
@@ -212,7 +208,12 @@ export async function list(
     ...request,
     vault,
     ranges: intersection(ranges, [prefixRange(query.prefix)]),
-    filter: { type: query.type, tags: query.tags, isRotationFailed: query.rotation === 'failed' },
+    filter: {
+      type: query.type,
+      tags: query.tags,
+      isRotationFailed: query.rotation === 'failed',
+      expiresBefore: query.expires_before === undefined ? undefined : Date.parse(query.expires_before),
+    },
     isShown: isListed,
   });
   const ids = page.rows.map(({ secret_id }) => secret_id);
@@ -225,14 +226,14 @@ export async function list(
   return { secrets: await mapInSlices(ctx.tenantId, page.rows, shown), next_cursor: page.next_cursor };
 }
 
-/** A filter by tags or by failed rotation finds a secret only for a caller who may see the tags or the rotation of that secret. */
+/** A filter by tags, failed rotation or end finds a secret only for a caller who may see these of that secret. */
 function listedFor(
   ctx: Context,
   vault: string,
-  { tags = [], rotation }: Query<typeof contract.listSecrets>,
+  { tags = [], rotation, expires_before }: Query<typeof contract.listSecrets>,
   isDescribed: (row: SummaryRow) => boolean,
 ) {
-  const isPlain = tags.length === 0 && rotation === undefined;
+  const isPlain = tags.length === 0 && rotation === undefined && expires_before === undefined;
   const isListed = isAllowedIn(ctx, vault, LISTED);
   return (row: SummaryRow) => isListed(row) && (isPlain || isDescribed(row));
 }
@@ -246,6 +247,7 @@ function listedSecret(row: SummaryRow, isDescribed: boolean, risk: ReturnType<ty
   const secret: ListedSecret = { ...summaryOf(row), risk_score: null, risk_factors: null, rotation: null };
   if (!isDescribed) {
     secret.metadata = null;
+    secret.expires_at = null;
     return secret;
   }
   secret.rotation = rotationOf(row);

@@ -2,7 +2,7 @@ import { type AliasedRawBuilder, sql } from 'kysely';
 import type { Database } from '../../../kernel/storage/database.ts';
 import { kindOf } from '../../../kernel/storage/dialect.ts';
 import { PreparedQuery } from '../../../kernel/storage/prepared-query.ts';
-import type { VaultRow } from '../../vaults/index.ts';
+import type { VaultRow } from '../../vaults/storage/index.ts';
 import { SECRETS, type SecretRow, type SummaryRow } from '../storage/tables.ts';
 
 /** The prepared queries of the hot path. */
@@ -40,6 +40,7 @@ const FOUND = [
   's.rotation_id',
   's.rotated_at',
   's.next_rotation_at',
+  's.expires_at',
   's.created_at',
   's.updated_at',
   's.data_key',

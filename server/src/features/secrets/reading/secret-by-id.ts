@@ -2,7 +2,8 @@ import type { ResourceAttributes } from '../../../kernel/auth/call.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
-import { findVault, findVaultById, isLive, vaultAttributes } from '../../vaults/index.ts';
+import { isLive, vaultAttributes } from '../../vaults/index.ts';
+import { findVault, findVaultById } from '../../vaults/storage/index.ts';
 import { attributesOf, NO_VAULT } from '../authorization.ts';
 import { findSecret, findSecretById, findSecretByNo } from '../storage/secret-store.ts';
 

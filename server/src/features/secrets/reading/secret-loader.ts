@@ -5,7 +5,7 @@ import { equalBytes } from '../../../kernel/crypto/digest.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Database } from '../../../kernel/storage/database.ts';
 import { ForgedRowError } from '../../../kernel/storage/row-keys.ts';
-import { findVault, type VaultRow } from '../../vaults/index.ts';
+import { findVault, type VaultRow } from '../../vaults/storage/index.ts';
 import { SECRETS } from '../storage/tables.ts';
 import * as store from './read-store.ts';
 
@@ -198,7 +198,7 @@ interface Loaded {
 }
 
 /** The row MAC does not cover these columns, so they are not loaded. */
-const NOT_COVERED = { fingerprint: null, fingerprint_version: null, expires_at: null };
+const NOT_COVERED = { fingerprint: null, fingerprint_version: null };
 
 type AuthenticVault = VaultRow & { row_mac: Uint8Array };
 

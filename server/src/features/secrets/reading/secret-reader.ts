@@ -78,7 +78,9 @@ async function atVersion(
   const older = await findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (older === undefined) throw versionNotFound();
   const { type, metadata, tags, data_key, sealed, sealed_version, created_at: updated_at } = older;
-  const shown = { ...row, version, type, metadata, tags, data_key, sealed, sealed_version, updated_at };
+  // The history does not say when a replaced value ended.
+  const expires_at = sealed_version === row.sealed_version ? row.expires_at : null;
+  const shown = { ...row, version, type, metadata, tags, data_key, sealed, sealed_version, updated_at, expires_at };
   ctx.access.authorize(secretResource(vault, row.path), attributesOf(shown));
   return shown;
 }

@@ -5,7 +5,7 @@ import { invalidField } from '../../../kernel/base/errors.ts';
 import { newId } from '../../../kernel/base/ids.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
-import { findVaultById, type VaultRow } from '../../vaults/index.ts';
+import { findVaultById, type VaultRow } from '../../vaults/storage/index.ts';
 import type { Rotation } from '../contract.ts';
 import type { SecretKernel } from '../links.ts';
 import { secretResource } from '../location.ts';

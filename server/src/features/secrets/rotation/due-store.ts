@@ -13,7 +13,7 @@ export interface DuePage {
   limit: number;
 }
 
-/** Secrets that will be rotated, or whose certificate ends, in a period; ordered by that time. The index of the column has only those. */
+/** Secrets that will be rotated, or whose value ends, in a period; ordered by that time. The index of the column has only those. */
 function dueWithin(
   db: Reader,
   tenantId: string,

@@ -36,9 +36,9 @@ before(async () => {
   port = Number(new URL(server.url).port);
 });
 
-afterEach(() => {
+function closeAll(): void {
   for (const thing of open.splice(0)) 'destroy' in thing ? thing.destroy() : thing.close();
-});
+}
 
 after(async () => {
   await server.remove();
@@ -137,6 +137,8 @@ function dropAll(all: Socket[]): void {
 }
 
 describe('a change', () => {
+  afterEach(closeAll);
+
   test('the new password logs in, the old one no longer', async () => {
     const role = await newRole('', { note: 'kept' });
     await assertPasswords(role, 'current');
@@ -186,6 +188,8 @@ describe('a change', () => {
 });
 
 describe('refusals before anything changes', () => {
+  afterEach(closeAll);
+
   test('a wrong current password', async () => {
     const role = await newRole();
     const wrong = JSON.stringify({ ...(JSON.parse(role.current) as object), password: 'wrong' });
@@ -277,6 +281,8 @@ describe('refusals before anything changes', () => {
 });
 
 describe('failures half-way', () => {
+  afterEach(closeAll);
+
   test('stopped between the change and its verification: a probe finds the new password', async () => {
     const stop = new AbortController();
     const via = await proxy({ onConnection: (nth) => (nth === 2 ? stop.abort() : undefined) });
@@ -358,6 +364,8 @@ describe('failures half-way', () => {
 });
 
 describe('TLS', () => {
+  afterEach(closeAll);
+
   const trusted = getCACertificates('default');
   const local = new PostgresRole(new AddressGuard(['localhost', '127.0.0.0/8'], async () => ['127.0.0.1']));
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/storage/database.ts';
-import type { VaultRow } from '../../vaults/index.ts';
+import type { VaultRow } from '../../vaults/storage/index.ts';
 import { emit } from '../../webhooks/index.ts';
 import type { SecretRow } from '../storage/tables.ts';
 

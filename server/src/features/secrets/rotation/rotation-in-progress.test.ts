@@ -57,9 +57,9 @@ async function logsIn(role: Role, password: string): Promise<boolean> {
 }
 
 const open: (Server | Socket)[] = [];
-afterEach(() => {
+function closeAll(): void {
   for (const thing of open.splice(0)) 'destroy' in thing ? thing.destroy() : thing.close();
-});
+}
 
 type Fate = 'pass' | 'hold' | 'drop all';
 
@@ -106,6 +106,8 @@ async function newGate(fate: Gate['fate'] = () => 'pass'): Promise<Gate> {
 }
 
 onBothDatabases('rotation through a backend', (database) => {
+  afterEach(closeAll);
+
   let service: Service;
   let vault: string;
   before(async () => {
@@ -390,6 +392,8 @@ onBothDatabases('rotation through a backend', (database) => {
 });
 
 onBothDatabases('a rotation whose service is killed', (database) => {
+  afterEach(closeAll);
+
   const passwordIn = (value: string) => String((JSON.parse(value) as { password: string }).password);
 
   /** Kills the service when its nth connection is made, and looks what another start makes of it, with a clock past the lease. */

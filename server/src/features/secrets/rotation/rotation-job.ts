@@ -4,7 +4,7 @@ import { CofferError } from '../../../kernel/base/errors.ts';
 import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../../kernel/request/kernel.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
-import { findVaultById, type VaultRow } from '../../vaults/index.ts';
+import { findVaultById, type VaultRow } from '../../vaults/storage/index.ts';
 import type { Rotation } from '../contract.ts';
 import type { SecretKernel } from '../links.ts';
 import { secretResource } from '../location.ts';

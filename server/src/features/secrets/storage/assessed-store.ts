@@ -13,6 +13,7 @@ const COLUMNS = [
   'rotation',
   'created_at',
   'rotated_at',
+  'expires_at',
   'fingerprint',
   'fingerprint_version',
 ] as const;

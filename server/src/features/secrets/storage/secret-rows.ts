@@ -13,13 +13,15 @@ export interface NewSecret extends Pick<SecretRow, 'tenant_id' | 'vault_id' | 'p
   metadata?: string;
   tags?: string;
   rotation?: Rotation | undefined;
+  /** The end that was given; without it a certificate has its own. */
+  expiresAt?: number | null | undefined;
   value: string;
   sealer: Sealer;
   now: number;
 }
 
 /** The row of a secret at its first version. */
-export function newSecretRow({ rotation, value, sealer, now, ...given }: NewSecret): SecretRow {
+export function newSecretRow({ rotation, expiresAt, value, sealer, now, ...given }: NewSecret): SecretRow {
   const { type, protection = 'standard' } = given;
   const identity = { secret_id: newId('sec', now), type, protection };
   return {
@@ -38,6 +40,7 @@ export function newSecretRow({ rotation, value, sealer, now, ...given }: NewSecr
     updated_at: now,
     deleted_at: null,
     ...sealer.seal(identity, 1, value),
+    ...(expiresAt != null && { expires_at: expiresAt }),
   };
 }
 
@@ -62,6 +65,8 @@ export interface VersionContent {
   sealed?: SealedValue;
   metadata?: string;
   tags?: string[];
+  /** The end that was given, or null to remove it. If it is absent, a new value has its own, which only a certificate has. */
+  expiresAt?: number | null;
   /** Other columns of the secret's row that change with the version. */
   more?: Partial<
     Pick<SecretRow, 'type' | 'protection' | 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>
@@ -78,6 +83,7 @@ export function nextSecretRow(row: SecretRow, next: VersionContent): SecretRow {
     ...next.more,
     ...next.sealed,
     ...(next.value !== undefined && next.sealer.seal({ ...row, ...next.more }, version, next.value)),
+    ...(next.expiresAt !== undefined && { expires_at: next.expiresAt }),
     version,
     metadata: next.metadata ?? row.metadata,
     tags: next.tags === undefined ? row.tags : JSON.stringify(next.tags),

@@ -1,14 +1,8 @@
 import { CofferError } from '../../../kernel/base/errors.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { type Tx, UniqueViolation } from '../../../kernel/storage/database.ts';
-import {
-  countSecrets,
-  isLive,
-  lockVault,
-  requireRoomForSecrets,
-  type VaultRow,
-  vaultNotFound,
-} from '../../vaults/index.ts';
+import { isLive, requireRoomForSecrets, vaultNotFound } from '../../vaults/index.ts';
+import { countSecrets, lockVault, type VaultRow } from '../../vaults/storage/index.ts';
 import { nextRotation } from '../rotation/schedule.ts';
 import type { Rotation } from '../schemas.ts';
 import { nextSecretRow, type VersionContent, type VersionOrigin, versionRow } from './secret-rows.ts';

@@ -37,7 +37,7 @@ export interface SecretRow {
   fingerprint: Uint8Array | null;
   /** Which key made the fingerprint, and of what (`value/fingerprint.ts`): fingerprints with two versions cannot be compared. */
   fingerprint_version: number | null;
-  /** When the newest value ends; null if it is no certificate. -1 if an earlier release stored it and its end was not read yet. */
+  /** When the newest value ends, as a certificate or a request says; null without an end. -1 for a certificate whose end was not read yet. */
   expires_at: number | null;
   /** The data key of a fortress secret's newest value, wrapped by the vault's key. */
   data_key: Uint8Array | null;
@@ -95,6 +95,7 @@ export const SUMMARY = [
   'rotation',
   'rotated_at',
   'next_rotation_at',
+  'expires_at',
 ] as const;
 export type SummaryRow = Pick<SecretRow, (typeof SUMMARY)[number]>;
 
@@ -148,7 +149,7 @@ export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
   uncovered: {
     fingerprint: 'used to find equal values; it decrypts nothing and is never returned',
     fingerprint_version: 'the version of the key that computed the fingerprint, negative if of a digest',
-    expires_at: 'used to announce certificates that end soon; nothing is decided by it',
+    expires_at: 'used to announce values that end soon; nothing is decided by it',
   },
   isListedAtUpgrade: false,
 });

@@ -1,6 +1,6 @@
 import { CofferError, invalidField, tooLarge } from '../../../kernel/base/errors.ts';
 import { envelopeProblem } from '../../../kernel/crypto/zero-knowledge-envelope.ts';
-import type { VaultRow } from '../../vaults/index.ts';
+import type { VaultRow } from '../../vaults/storage/index.ts';
 import { VALUE_BYTES_MAX } from '../contract.ts';
 import { valueProblem } from './secret-types.ts';
 

@@ -1,0 +1,17 @@
+export {
+  authenticConnectionsAfter,
+  CONNECTIONS,
+  type ConnectionRow,
+  connectionNumbers,
+  connectionsAfter,
+  connectionsByKey,
+  countConnections,
+  findByClient,
+  findClient,
+  findConnection as findConnectionByKey,
+  findNumbered as findConnectionNumbered,
+  isNumberTaken,
+  lockConnection,
+  numberOf,
+  resourcesOf as connectionResources,
+} from './connection-store.ts';

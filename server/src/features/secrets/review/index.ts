@@ -1,0 +1,1 @@
+export { refuseReviewed } from './change-review.ts';
