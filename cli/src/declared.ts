@@ -10,6 +10,7 @@ import {
 import { CommandError, EXIT } from './failure.ts';
 import { withFreshProof } from './fresh-session.ts';
 import { nameFields } from './named-fields.ts';
+import { secondsOf } from './options.ts';
 import { type Column, note, print, printJson, printTable, writeValue } from './output.ts';
 import { sayIfPending } from './pending.ts';
 import { confirm, isInteractive, readSecretInput, readStandardInput, readTextFile } from './prompt.ts';
@@ -29,13 +30,15 @@ export interface Field<R extends Route> {
   description: string;
   to: Pointer<R>;
   /**
-   * `list`: several values with commas between them. `pairs`: `key=value`, several times. `limits`: `key=number`, or `key=none`. `json`: a file with JSON, or
+   * `list`: several values with commas between them. `pairs`: `key=value`, several times. `limits`: `key=number`, or `key=none`. `duration`: a time such as 8h,
+   * sent in seconds. `json`: a file with JSON, or
    * - for standard input. `secret`: not the value but its source, standard input or a prompt. `input`: the same without being an option.
    * `local`: only a translation reads it. `fixed`: no option; `otherwise` is always sent.
    */
   kind?:
     | 'text'
     | 'number'
+    | 'duration'
     | 'list'
     | 'pairs'
     | 'limits'
@@ -222,6 +225,8 @@ async function valueGiven<R extends Route>(field: Field<R>, command: Command, se
   switch (kind) {
     case 'number':
       return numberIn(String(given), option.long ?? '');
+    case 'duration':
+      return secondsOf(String(given), option.long ?? '');
     case 'number-or-text':
       return /^\d+$/.test(String(given)) ? Number(given) : given;
     case 'pairs':

@@ -125,6 +125,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 
 /** The command for each route that a message names. A route without a command stays. */
 const COMMANDS: Readonly<Record<string, string>> = {
+  'POST /v1/access-requests': 'coffer request',
   'GET /admin/jobs': 'coffer jobs',
   'GET /v1/audit/verify': 'coffer audit verify',
   'DELETE /auth/tokens/<id>': 'coffer tokens revoke',
@@ -133,3 +134,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'POST /clusters/{cluster_id}/rotate-token': 'coffer clusters rotate-token',
   'GET /v1/vaults/<vault>/secrets/<path>': 'coffer secrets get',
 };
+
+/** A caller who may write to a vault may lack the right to see it. */
+export function nullIfRefused(error: unknown): null {
+  if (error instanceof CofferError && error.code === 'INSUFFICIENT_PRIVILEGE') return null;
+  throw error;
+}

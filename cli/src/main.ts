@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { CofferError } from '../../client/src/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT, exitCodeOf, explain } from './failure.ts';
 import { addGlobalOptions } from './global-options.ts';
@@ -78,6 +79,10 @@ async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.local;
+      return;
+    }
+    if (error instanceof CofferError && error.code === 'PENDING_APPROVAL') {
+      (await import('./pending.ts')).sayPending(error, executed);
       return;
     }
     const said = loaded?.explain?.(error) ?? explain(error, executed);

@@ -53,13 +53,19 @@ export function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }
 
+/** A line that does not fit the terminal is cut; elsewhere nothing is. */
+export function inTerminal(line: string): string {
+  const { isTTY, columns } = process.stdout;
+  return isTTY === true && columns > 0 && line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+}
+
 /** For people: what happened, where standard output may belong to a script. */
 export function note(text: string): void {
   process.stderr.write(`${printable(text)}\n`);
 }
 
 /** A table that fits the terminal. Elsewhere nothing is cut. */
-export function printTable<T>(rows: readonly T[], columns: readonly Column<T>[], empty: string): void {
+export function printTable<T>(rows: readonly T[], columns: readonly Column<NoInfer<T>>[], empty: string): void {
   if (rows.length === 0) {
     note(empty);
     return;

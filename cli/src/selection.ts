@@ -70,12 +70,15 @@ export async function readVariables(
   coffer: Coffer,
   selection: Selection,
   only: readonly string[] | undefined,
+  onProgress?: (read: number) => void,
 ): Promise<Variables> {
   const wrong = only?.find((one) => !isNamePattern(one));
   if (wrong !== undefined)
     throw new CommandError(`"${wrong}" is not the name of a variable. Give names, or beginnings: DB_*`);
   const variables =
-    'environment' in selection ? await composed(coffer, selection.environment, only) : await ofVault(coffer, selection);
+    'environment' in selection
+      ? await composed(coffer, selection.environment, only)
+      : await ofVault(coffer, selection, onProgress);
   if (only === undefined) return variables;
   refuseMissing(only, variables);
   return new Map([...variables].filter(([name]) => isNamed(name, only)));
@@ -137,9 +140,13 @@ async function composed(coffer: Coffer, environment: string, only: readonly stri
   return new Map(wanted.map(([name, { value = '' }]) => [name, value]));
 }
 
-async function ofVault(coffer: Coffer, { vault, prefix, keepsNames }: Extract<Selection, { vault: string }>) {
+async function ofVault(
+  coffer: Coffer,
+  { vault, prefix, keepsNames }: Extract<Selection, { vault: string }>,
+  onProgress?: (read: number) => void,
+) {
   const below = prefix === '' ? {} : { prefix: `${prefix}/` };
-  const secrets = await coffer.secrets.getAll(vault, below);
+  const secrets = await coffer.secrets.getAll(vault, { ...below, ...(onProgress && { onProgress }) });
   if (secrets.length === 0) {
     const where = prefix === '' ? vault : `${vault}/${prefix}`;
     throw new CommandError(`There is no secret in ${where} that you may read.`, EXIT.notFound);

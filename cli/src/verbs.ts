@@ -41,6 +41,15 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   inject: { summary: 'Fill references into a template', load: () => import('./commands/inject.ts') },
   env: { summary: 'List and compose environments', load: () => import('./commands/env.ts') },
+  request: { summary: 'Request access to a vault for a time', load: () => import('./commands/access.ts') },
+  access: {
+    summary: 'List access that was given for a time, and end it',
+    load: () => import('./commands/access.ts'),
+  },
+  share: {
+    summary: 'Hand a value to somebody by a link that opens it once',
+    load: () => import('./commands/share.ts'),
+  },
   approvals: { summary: 'List and decide approvals', load: () => import('./commands/approvals.ts') },
   audit: { summary: 'Show, follow and verify the audit log', load: () => import('./commands/audit.ts') },
   policies: {

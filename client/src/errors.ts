@@ -15,6 +15,8 @@ export type LocalCode =
   | 'UNKNOWN_CODE'
   /** A region referred to an origin that is not listed, or to regions in a circle. */
   | 'REGION_REDIRECT'
+  /** The change was accepted and waits for somebody's approval, which `details` name. */
+  | 'PENDING_APPROVAL'
   /** A reference, a path or an option is not valid; nothing was sent. */
   | 'INVALID_ARGUMENT';
 

@@ -136,6 +136,13 @@ export interface Routes {
   'GET /v1/secrets': operations['findSecrets'];
   'GET /v1/secrets/due': operations['listDueSecrets'];
   'POST /v1/secrets/known': operations['findKnownValues'];
+  'POST /v1/shares': operations['createShare'];
+  'GET /v1/shares': operations['listShares'];
+  'DELETE /v1/shares/{share_id}': operations['revokeShare'];
+  'POST /v1/shares/{share_id}/open': operations['openShare'];
+  'GET /s/{share_id}': operations['getSharePage'];
+  'GET /s/script.js': operations['getShareScript'];
+  'GET /s/style.css': operations['getShareStyle'];
   'POST /v1/vaults/{vault}/tokenize': operations['tokenize'];
   'POST /v1/vaults/{vault}/detokenize': operations['detokenize'];
   'POST /v1/vaults/{vault}/import': operations['importSecrets'];
@@ -144,6 +151,9 @@ export interface Routes {
   'GET /approvals/{approval_id}': operations['readApproval'];
   'POST /approvals/{approval_id}/approve': operations['approveApproval'];
   'POST /approvals/{approval_id}/reject': operations['rejectApproval'];
+  'POST /v1/access-requests': operations['requestAccess'];
+  'GET /v1/access-requests': operations['listAccess'];
+  'DELETE /v1/access-requests/{access_id}': operations['endAccess'];
   'GET /environments': operations['listEnvironments'];
   'POST /environments': operations['createEnvironment'];
   'GET /environments/{environment_id}': operations['readEnvironment'];
@@ -257,6 +267,7 @@ export interface Routes {
   'GET /webhooks/{webhook_id}': operations['readWebhook'];
   'PATCH /webhooks/{webhook_id}': operations['updateWebhook'];
   'DELETE /webhooks/{webhook_id}': operations['deleteWebhook'];
+  'GET /webhooks/{webhook_id}/url': operations['readWebhookUrl'];
   'POST /webhooks/{webhook_id}/rotate-secret': operations['rotateWebhookSecret'];
   'POST /webhooks/{webhook_id}/test': operations['testWebhook'];
   'GET /webhooks/{webhook_id}/deliveries': operations['listWebhookDeliveries'];
@@ -268,6 +279,7 @@ export interface Routes {
   'GET /anomalies/baselines': operations['readAnomalyBaselines'];
   'GET /anomalies/models': operations['readAnomalyModels'];
   'POST /anomalies/scan': operations['scanAnomalies'];
+  'GET /v1/audit/activity': operations['readAuditActivity'];
   'GET /attack-paths': operations['listAttackPaths'];
   'GET /attack-paths/{attack_path_id}': operations['readAttackPath'];
   'POST /attack-paths/recompute': operations['recomputeAttackPaths'];
@@ -285,6 +297,8 @@ export interface Routes {
   'GET /': operations['getConsole'];
   'GET /console/script/{file}': operations['getConsoleScript'];
   'GET /console/style/{file}': operations['getConsoleStyle'];
+  'GET /console/icons/{file}': operations['getConsoleIcons'];
+  'GET /console/font/{file}': operations['getConsoleFont'];
   'GET /openapi.json': operations['getOpenApi'];
   'GET /docs': operations['getDocs'];
   'GET /docs/{page}': operations['getDocsPage'];
@@ -329,10 +343,39 @@ export interface components {
             /** @description What they need it on. */
             resource: string;
         };
+        /**
+         * @description active: it gives rights now. ended: it gives none any more.
+         * @enum {string}
+         */
+        AccessStatus: "active" | "ended";
         /** @description The request body of `acknowledgeAnomaly`. */
         AcknowledgeAnomalyInput: {
             /** @description Why, or what is done about it. */
             note?: string;
+        };
+        /** @description Somebody or something that was active. */
+        ActiveActor: {
+            /** @description A person or a kind of machine. */
+            kind: string;
+            /** @description The id. */
+            id: string;
+            /** @description The name, such as an e-mail address; empty if the log does not have it. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Values of secrets that were read.
+             */
+            reads: number;
+            /**
+             * Format: int64
+             * @description Requests that changed something.
+             */
+            changes: number;
+            /**
+             * Format: int64
+             * @description Requests that were refused.
+             */
+            denied: number;
         };
         /** @description The request body of `addGroupMember`. */
         AddGroupMemberInput: {
@@ -637,12 +680,12 @@ export interface components {
          * @description The kind of operation that requires approval by a second person.
          * @enum {string}
          */
-        ApprovalKind: "vault_delete" | "eaas_key_delete" | "tenant_region_promote" | "mfa_disable" | "siem_change" | "rbac_change" | "mfa_trust";
+        ApprovalKind: "vault_delete" | "eaas_key_delete" | "tenant_region_promote" | "mfa_disable" | "siem_change" | "rbac_change" | "secret_change" | "access_request" | "mfa_trust";
         /**
-         * @description Who decides. If nobody but the requester manages the vault, an admin decides instead of a vault manager.
+         * @description Who decides. If nobody but the requester manages the vault, an admin decides instead of a vault manager. A reviewer has `secrets:review` on the secret.
          * @enum {string}
          */
-        ApprovalLevel: "vault_manager" | "admin";
+        ApprovalLevel: "vault_manager" | "admin" | "reviewer";
         /** @description A person, by id and by name. */
         ApprovalPerson: {
             /** @description The id. */
@@ -848,6 +891,39 @@ export interface components {
             /** @description Only entries of this decision. */
             decision?: components["schemas"]["AuditDecision"];
         };
+        /** @description How much the audit log has of one hour or minute. */
+        AuditSpan: {
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            start: string;
+            /**
+             * Format: int64
+             * @description Values of secrets that were read. A vault that does not list its reads is included.
+             */
+            reads: number;
+            /**
+             * Format: int64
+             * @description Allowed requests that changed something and needed a permission.
+             */
+            changes: number;
+            /**
+             * Format: int64
+             * @description Other allowed requests, such as lists and sign-ins.
+             */
+            other: number;
+            /**
+             * Format: int64
+             * @description Requests that were refused.
+             */
+            denied: number;
+            /**
+             * Format: int64
+             * @description Requests that failed.
+             */
+            failed: number;
+        };
         /**
          * @description Whether the authenticator is part of the device. Not used.
          * @enum {string}
@@ -961,6 +1037,11 @@ export interface components {
             /** @description The environment: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name. */
             environment?: string;
         };
+        /**
+         * @description none: changes of its secrets happen at once. review: they wait until another person with `secrets:review` approves them.
+         * @enum {string}
+         */
+        ChangeControl: "none" | "review";
         /**
          * @description The request body of `changePassword`.
          * @example {
@@ -1859,8 +1940,38 @@ export interface components {
             /** @description Allows a secret without an environment in a production vault; it becomes a production secret. */
             promote?: boolean;
             rotation?: components["schemas"]["RotationSettings"];
+            /**
+             * Format: date-time
+             * @description When the value ends, in the future. A certificate says so itself. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC.
+             */
+            expires_at?: string;
             /** @description Reason for the change, stored with the version. */
             reason?: string;
+        };
+        /**
+         * @description The request body of `createShare`.
+         * @example {
+         *       "envelope": "share:v1:key:kPp1x0o7w2N4q8aB:3mJtqg0zcQfUqS1v8X9pLwYkZrA7",
+         *       "expires_in_seconds": 3600,
+         *       "views": 1
+         *     }
+         */
+        CreateShareInput: {
+            /**
+             * @description The value, sealed by the client library or `coffer share`: `share:v1:key:<iv>:<ciphertext>`, or `share:v1:passphrase:<salt>:<iv>:<ciphertext>`, each part in base64url. The key never leaves the link.
+             * @example share:v1:key:kPp1x0o7w2N4q8aB:3mJtqg0zcQfUqS1v8X9pLwYkZrA7
+             */
+            envelope: string;
+            /**
+             * Format: int32
+             * @description After this time nobody can open it.
+             */
+            expires_in_seconds: number;
+            /**
+             * Format: int32
+             * @description How often it may be opened. Default: 1.
+             */
+            views?: number;
         };
         /**
          * @description The request body of `createSsoProvider`.
@@ -2055,6 +2166,7 @@ export interface components {
                 rotation_days?: number;
             };
             audit?: components["schemas"]["VaultAuditChange"];
+            change_control?: components["schemas"]["ChangeControl"];
             /** @description If true, clients encrypt the values and the service never sees the plaintext. Cannot be changed later. */
             is_zero_knowledge?: boolean;
         };
@@ -2184,6 +2296,7 @@ export interface components {
             purge_at: string | null;
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
+            change_control: components["schemas"]["ChangeControl"];
             approval_id: string | null;
             /** @description Ids of its secrets that you may list, except those in `fortress_secret_ids`. */
             secret_ids: string[];
@@ -2641,7 +2754,7 @@ export interface components {
          * @description Stable: base decisions on this. The responses of each endpoint list its codes.
          * @enum {string}
          */
-        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "SESSION_CHANGED" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "UNKNOWN_HOST" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
+        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "SESSION_CHANGED" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "REVIEW_REQUIRED" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "UNKNOWN_HOST" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
         /** @description Machine-readable details; the members depend on the code. */
         ErrorDetails: {
             /** @description With VALIDATION_FAILED: every problem found. */
@@ -2932,7 +3045,7 @@ export interface components {
         FindKnownValuesOutput: {
             /** @description Only values that some secret has. */
             known: components["schemas"]["KnownValue"][];
-            /** @description Positions in `values` of those that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. Of a digest it cannot be told. */
+            /** @description Positions in `values` of those that could be found by trying, for example those under 12 characters. They were compared only with secrets you may read. The service cannot say this of a digest. */
             guessable: number[];
             /** @description False while fingerprints are being recomputed, for example after an upgrade: some secrets could not be compared; repeat it in a few minutes. */
             complete: boolean;
@@ -3090,12 +3203,14 @@ export interface components {
         /** @description Where a right comes from. */
         GrantedBy: {
             /**
-             * @description role: the role in the tenant. membership: of the vault. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.
+             * @description role: the role in the tenant. membership: of the vault. access: to the vault for a time. group: its memberships and policies. policy: attached to the principal. connection: the paths and scopes of the connection.
              * @enum {string}
              */
-            kind: "role" | "membership" | "group" | "policy" | "connection";
+            kind: "role" | "membership" | "access" | "group" | "policy" | "connection";
             /** @description Name of the role, group, policy or connection; the role in the vault. */
             name: string;
+            /** @description When an access ends by itself; null for everything else. */
+            until: string | null;
         };
         /** @description Users who share the same permissions. */
         Group: {
@@ -3355,6 +3470,12 @@ export interface components {
         LinkEndpointAccountInput: {
             /** @description A user, by id or e-mail address; null removes the link. */
             user: string | null;
+        };
+        /** @description The response of `listAccess`. */
+        ListAccessOutput: {
+            access: components["schemas"]["TimedAccess"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
         };
         /** @description The response of `listAnomalies`. */
         ListAnomaliesOutput: {
@@ -3622,6 +3743,12 @@ export interface components {
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
+        /** @description The response of `listShares`. */
+        ListSharesOutput: {
+            shares: components["schemas"]["Share"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
         /** @description The response of `listSsoLinks`. */
         ListSsoLinksOutput: {
             links: components["schemas"]["SignOnLink"][];
@@ -3731,6 +3858,8 @@ export interface components {
             updated_at: string;
             rotated_at: string | null;
             next_rotation: string | null;
+            /** @description When the value ends. Null without an end, and like the metadata. */
+            expires_at: string | null;
             /** @description Null without automatic rotation, and like the metadata. */
             rotation: components["schemas"]["RotationSettings"] | null;
             /** @description Null like the metadata, and until it was first computed. */
@@ -3770,7 +3899,7 @@ export interface components {
             /** @description An id that starts with tenant_. */
             tenant_id: string;
         };
-        /** @description Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a certificate in it expires soon; `security` to a person whose recovery code was used, and to the owners and admins when a break-glass owner signs in. */
+        /** @description Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a secret in it expires soon; `security` to a person whose recovery code was used, and to the owners and admins when a break-glass owner signs in. */
         MailNotices: ("invitations" | "approvals" | "expiry" | "security")[];
         /** @description The response of `makeRecoveryCodes`. */
         MakeRecoveryCodesOutput: {
@@ -3820,6 +3949,19 @@ export interface components {
             seen_at: string;
             /** @description True for the one node that wrote this response, which is where the request happened to arrive, and false for all others. It does not say whether a node works: `seen_at` does, and `/health/ready` of the node. */
             is_answering: boolean;
+        };
+        /** @description The response of `openShare`. */
+        OpenShareOutput: {
+            /**
+             * @description The value, sealed by the client library or `coffer share`: `share:v1:key:<iv>:<ciphertext>`, or `share:v1:passphrase:<salt>:<iv>:<ciphertext>`, each part in base64url. The key never leaves the link.
+             * @example share:v1:key:kPp1x0o7w2N4q8aB:3mJtqg0zcQfUqS1v8X9pLwYkZrA7
+             */
+            envelope: string;
+            /**
+             * Format: int64
+             * @description How often it may still be opened.
+             */
+            views_left: number;
         };
         /** @description A secret with its value, as returned to the External Secrets Operator. */
         OperatorSecret: {
@@ -4478,6 +4620,7 @@ export interface components {
              */
             to: string;
             baselines: components["schemas"]["ResourceBaseline"][];
+            hours: components["schemas"]["ResourceHours"];
         };
         /** @description The response of `readAnomalyModels`. */
         ReadAnomalyModelsOutput: {
@@ -4501,6 +4644,29 @@ export interface components {
             last_scanned_at: string | null;
             /** @description When a scan was requested that has not ended yet. */
             requested_at: string | null;
+        };
+        /** @description The response of `readAuditActivity`. */
+        ReadAuditActivityOutput: {
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            to: string;
+            /** @description In order. */
+            spans: components["schemas"]["AuditSpan"][];
+            /** @description At most ten, the most active first, of the last seven days of the period at most. With a filter: of this page. */
+            most_active: components["schemas"]["ActiveActor"][];
+            /** @description The first hour that has counts; null if none has, or with a filter. */
+            counted_since: string | null;
+            /** @description If so much was recorded that counting is behind: entries from this time on are not counted yet. */
+            counted_until: string | null;
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
         };
         /**
          * @description The request body of `readCapabilities`.
@@ -4682,6 +4848,11 @@ export interface components {
             /** @description The page of the provider; null if it has none or cannot be reached. */
             url: string | null;
         };
+        /** @description The response of `readWebhookUrl`. */
+        ReadWebhookUrlOutput: {
+            /** @description Where events are sent. */
+            url: string;
+        };
         /** @description The response of `ready`. */
         ReadyOutput: {
             /**
@@ -4692,7 +4863,7 @@ export interface components {
             /** @description Further details. */
             details: {
                 /** @description Problems an operator should fix. */
-                warnings: ("plain_http" | "database_without_tls" | "one_worker_on_sqlite" | "expired_certificate")[];
+                warnings: ("plain_http" | "database_without_tls" | "expired_certificate")[];
             };
         };
         /** @description The response of `recomputeAttackPaths`. */
@@ -5010,6 +5181,29 @@ export interface components {
             /** @description What is special about the key: cert_authority and expired mean that it lets nobody in by itself. */
             flags?: string[];
         };
+        /**
+         * @description The request body of `requestAccess`.
+         * @example {
+         *       "vault": "payments",
+         *       "role": "reader",
+         *       "ttl_seconds": 3600,
+         *       "reason": "Incident 4711"
+         *     }
+         */
+        RequestAccessInput: {
+            /** @description Name of the vault. */
+            vault: string;
+            /** @description Only the secret at this path and those below it; default: the whole vault. */
+            path?: string;
+            role: components["schemas"]["TimedRole"];
+            /**
+             * Format: int32
+             * @description How long the access lasts once it is approved.
+             */
+            ttl_seconds: number;
+            /** @description What it is needed for. */
+            reason: string;
+        };
         /** @description The request body of `resendVerification`. */
         ResendVerificationInput: {
             /** @description An e-mail address. The part before the @ may have letters of one script; the domain is ASCII (`xn--…`). */
@@ -5039,6 +5233,26 @@ export interface components {
              * @description How many hours or days it is computed from.
              */
             samples: number;
+        };
+        /** @description The reads of a resource hour by hour, over the last 31 days, beside what is usual. */
+        ResourceHours: {
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            from: string;
+            /** @description The reads of each hour, from `from` on. */
+            reads: number[];
+            /** @description The refused reads of each hour. */
+            denied: number[];
+            /** @description The usual reads at each hour of the week: the first is that of `from`, and after 168 hours the same one comes again. */
+            usual: number[];
+            /** @description From how many reads on each of these hours is unusual, by the model v2 with its default threshold. */
+            limit: number[];
+            /** @description Whether there is enough history: with less than seven days nothing is raised. */
+            judged: boolean;
+            /** @description The times that open or acknowledged anomalies of this resource are about. */
+            unusual: components["schemas"]["UnusualTime"][];
         };
         /**
          * @description The request body of `restoreSecret`.
@@ -5087,7 +5301,7 @@ export interface components {
              * @description The kind of reason; the guide page on risk explains each.
              * @enum {string}
              */
-            factor: "age" | "no_rotation" | "readers" | "production" | "weak_value" | "repeated_value" | "stale_readers" | "open_anomalies";
+            factor: "age" | "no_rotation" | "readers" | "production" | "weak_value" | "repeated_value" | "stale_readers" | "open_anomalies" | "ends_soon";
             /**
              * Format: int32
              * @description What it adds to the score.
@@ -5149,6 +5363,8 @@ export interface components {
             updated_at: string;
             rotated_at: string | null;
             next_rotation: string | null;
+            /** @description When the value ends: as it was given, or as a certificate says. Null without an end. */
+            expires_at: string | null;
             /** @description The name of its vault. */
             vault: string;
             rotation: components["schemas"]["RotationSettings"] | null;
@@ -5264,6 +5480,11 @@ export interface components {
             /** @description At most 1 MiB; may be empty if the type allows it. */
             value?: string;
             generator?: components["schemas"]["Generator"];
+            /**
+             * Format: date-time
+             * @description When the value ends, in the future. A certificate says so itself. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC.
+             */
+            expires_at?: string;
             /**
              * Format: int32
              * @description Fails unless this is still the newest version; `If-Match: "v3"` means the same.
@@ -5796,6 +6017,8 @@ export interface components {
             updated_at: string;
             rotated_at: string | null;
             next_rotation: string | null;
+            /** @description When the value ends: as it was given, or as a certificate says. Null without an end. */
+            expires_at: string | null;
             /** @description The name of its vault. */
             vault: string;
             rotation: components["schemas"]["RotationSettings"] | null;
@@ -5904,6 +6127,8 @@ export interface components {
             updated_at: string;
             rotated_at: string | null;
             next_rotation: string | null;
+            /** @description When the value ends: as it was given, or as a certificate says. Null without an end. */
+            expires_at: string | null;
             /** @description The name of its vault. */
             vault: string;
             rotation: components["schemas"]["RotationSettings"] | null;
@@ -5947,6 +6172,40 @@ export interface components {
          * @enum {string}
          */
         Severity: "low" | "medium" | "high" | "critical";
+        /** @description A value that is shared by a link. The service can neither open nor show it. */
+        Share: {
+            /** @description An id that starts with share_. */
+            id: string;
+            /** @description An id that starts with user_. */
+            created_by: string;
+            /**
+             * @description open: it can still be opened. opened: as often as it was allowed.
+             * @enum {string}
+             */
+            status: "open" | "opened" | "expired" | "revoked";
+            /**
+             * Format: int64
+             * @description How often it may be opened in all.
+             */
+            views: number;
+            /**
+             * Format: int64
+             * @description How often it may still be opened.
+             */
+            views_left: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            /** @description When it was last opened. */
+            opened_at: string | null;
+        };
         /** @description A provider of the tenant, and whether you sign in with it. */
         SignOnLink: {
             /** @description Its name. */
@@ -6322,6 +6581,41 @@ export interface components {
             /** @description Hours and minutes, such as 08:30. */
             to: string;
         };
+        /** @description A role in a vault, or below a path in it, that somebody has until a time. */
+        TimedAccess: {
+            /** @description An id that starts with access_. */
+            id: string;
+            /** @description The name of the vault. */
+            vault: string;
+            /** @description The path that it is limited to, with everything below; null for the whole vault. */
+            path: string | null;
+            /** @description An id that starts with user_. */
+            user_id: string;
+            role: components["schemas"]["TimedRole"];
+            /** @description What it was requested for. */
+            reason: string;
+            /** @description An id that starts with approval_. */
+            approval_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            granted_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            expires_at: string;
+            status: components["schemas"]["AccessStatus"];
+            ended_at: string | null;
+            /** @description The user who ended it early; null if it ended by itself. */
+            ended_by: string | null;
+        };
+        /**
+         * @description reader: lists and reads secrets. writer: also changes secrets. Nobody manages a vault for a time.
+         * @enum {string}
+         */
+        TimedRole: "reader" | "writer";
         /** @description Description of a token, without the token itself. */
         Token: {
             /** @description An id that starts with token_. */
@@ -6393,6 +6687,19 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             trusted_at: string;
+        };
+        /** @description A time that an anomaly is about. */
+        UnusualTime: {
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            to: string;
         };
         /** @description The request body of `unwrapKey`. */
         UnwrapKeyInput: {
@@ -6588,6 +6895,8 @@ export interface components {
             protection?: components["schemas"]["Protection"];
             metadata?: components["schemas"]["SecretMetadataChange"];
             rotation?: components["schemas"]["RotationSettings"] | null;
+            /** @description When the value ends; null removes the end. */
+            expires_at?: string | null;
             /** @description Reason for the change, stored with the version. */
             reason?: string;
             /**
@@ -6675,6 +6984,7 @@ export interface components {
                 rotation_days: number;
             };
             audit?: components["schemas"]["VaultAuditChange"];
+            change_control?: components["schemas"]["ChangeControl"];
             /** @description Cannot be changed, because paths and policies refer to it. */
             name?: unknown;
             /** @description Cannot be changed. */
@@ -6811,6 +7121,7 @@ export interface components {
             purge_at: string | null;
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
+            change_control: components["schemas"]["ChangeControl"];
             approval_id: string | null;
             /** @description Ids of its secrets that you may list, except those in `fortress_secret_ids`. */
             secret_ids: string[];
@@ -6864,6 +7175,7 @@ export interface components {
             purge_at: string | null;
             encryption: components["schemas"]["VaultEncryption"];
             audit: components["schemas"]["VaultAudit"];
+            change_control: components["schemas"]["ChangeControl"];
             approval_id: string | null;
             /** @description Ids of its secrets that you may list, except those in `fortress_secret_ids`. */
             secret_ids: string[];
@@ -7102,7 +7414,7 @@ export interface components {
         Webhook: {
             /** @description An id that starts with webhook_. */
             id: string;
-            /** @description Where events are sent. */
+            /** @description Where events are sent. Of the formats slack, teams and pagerduty it is a secret, of which the origin and the last four characters are shown: `https://hooks.slack.com/…wxyz`. */
             url: string;
             /** @description The events that are sent. */
             events: components["schemas"]["WebhookEventName"][];
@@ -7152,7 +7464,7 @@ export interface components {
             ended_at: string | null;
         };
         /**
-         * @description The name of an event. `anomaly.detected`: A detector found something unusual. `secret.rotated`: A secret was rotated. `rotation.failed`: A rotation failed or its outcome is unknown. `secret.expiring`: The certificate in a secret expires soon. `approval.requested`: A change waits for approval. `approval.decided`: A change was approved or rejected. `break_glass.used`: An operator or an owner acted without the approval that others need, or a break-glass owner signed in. `certificate.expiring`: A certificate expires soon. `exporter.failing`: An exporter of the audit log fails again and again. `endpoint.drift`: A host differs from what was recorded of it.
+         * @description The name of an event. `anomaly.detected`: A detector found something unusual. `secret.rotated`: A secret was rotated. `rotation.failed`: A rotation failed or its outcome is unknown. `secret.expiring`: A secret expires soon: 30, 7 or 1 days before its end. `approval.requested`: A change waits for approval. `approval.decided`: A change was approved or rejected. `break_glass.used`: An operator or an owner acted without the approval that others need, or a break-glass owner signed in. `certificate.expiring`: A certificate expires soon. `exporter.failing`: An exporter of the audit log fails again and again. `endpoint.drift`: A host differs from what was recorded of it.
          * @enum {string}
          */
         WebhookEventName: "anomaly.detected" | "secret.rotated" | "rotation.failed" | "secret.expiring" | "approval.requested" | "approval.decided" | "break_glass.used" | "certificate.expiring" | "exporter.failing" | "endpoint.drift";
@@ -7165,7 +7477,7 @@ export interface components {
         WebhookWithSecret: {
             /** @description An id that starts with webhook_. */
             id: string;
-            /** @description Where events are sent. */
+            /** @description Where events are sent. Of the formats slack, teams and pagerduty it is a secret, of which the origin and the last four characters are shown: `https://hooks.slack.com/…wxyz`. */
             url: string;
             /** @description The events that are sent. */
             events: components["schemas"]["WebhookEventName"][];
@@ -9905,6 +10217,8 @@ export interface operations {
                 type?: string;
                 /** @description failed: only secrets whose latest rotation through a backend failed. */
                 rotation?: "failed";
+                /** @description Only secrets whose value ends before this time, or has ended. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
+                expires_before?: string;
                 /** @description If true, lists deleted secrets that can be restored, instead of existing ones. */
                 deleted?: boolean;
                 /** @description The maximum number of items. Default: 100. */
@@ -9948,6 +10262,12 @@ export interface operations {
             201: {
                 content: {
                     "application/json": components["schemas"]["Secret"];
+                };
+            };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
                 };
             };
         };
@@ -10002,6 +10322,12 @@ export interface operations {
                     "application/json": components["schemas"]["Secret"];
                 };
             };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
         };
     };
     deleteSecret: {
@@ -10024,6 +10350,12 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["DeleteSecretOutput"];
+                };
+            };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
                 };
             };
         };
@@ -10052,6 +10384,12 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Secret"];
+                };
+            };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
                 };
             };
         };
@@ -10108,6 +10446,12 @@ export interface operations {
                     "application/json": components["schemas"]["RotateSecretOutput"];
                 };
             };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
         };
     };
     rollbackSecret: {
@@ -10136,6 +10480,12 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["RollbackSecretOutput"];
+                };
+            };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
                 };
             };
         };
@@ -10168,6 +10518,12 @@ export interface operations {
                     "application/json": components["schemas"]["Secret"];
                 };
             };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
         };
     };
     copySecret: {
@@ -10194,6 +10550,12 @@ export interface operations {
             201: {
                 content: {
                     "application/json": components["schemas"]["Secret"];
+                };
+            };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
                 };
             };
         };
@@ -10305,7 +10667,7 @@ export interface operations {
     listDueSecrets: {
         parameters: {
             query: {
-                /** @description failed_rotation: the latest rotation through a backend failed. rotation: the next rotation is due. expiry: the certificate ends. */
+                /** @description failed_rotation: the latest rotation through a backend failed. rotation: the next rotation is due. expiry: the value ends, as it was given or as a certificate says. */
                 kind: "failed_rotation" | "rotation" | "expiry";
                 /** @description How far to look ahead, for rotation and expiry. Default: 7. */
                 within_days?: number;
@@ -10338,6 +10700,122 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["FindKnownValuesOutput"];
+                };
+            };
+        };
+    };
+    listShares: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListSharesOutput"];
+                };
+            };
+        };
+    };
+    createShare: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateShareInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["Share"];
+                };
+            };
+        };
+    };
+    revokeShare: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a share, `share_…`. */
+                share_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    openShare: {
+        parameters: {
+            path: {
+                /** @description The id of a share, `share_…`. */
+                share_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["OpenShareOutput"];
+                };
+            };
+        };
+    };
+    getSharePage: {
+        parameters: {
+            path: {
+                /** @description The id of a share, `share_…`. */
+                share_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getShareScript: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/javascript": string;
+                };
+            };
+        };
+    };
+    getShareStyle: {
+        parameters: {
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "text/css": string;
                 };
             };
         };
@@ -10529,6 +11007,76 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ApprovalDetail"];
+                };
+            };
+        };
+    };
+    listAccess: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+                /** @description Only access to the vault of this name. */
+                vault?: string;
+                /** @description Only access with this status. */
+                status?: components["schemas"]["AccessStatus"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListAccessOutput"];
+                };
+            };
+        };
+    };
+    requestAccess: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        /** @description At most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestAccessInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["TimedAccess"];
+                };
+            };
+            /** @description Not done: approval of the kind `access_request` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    endAccess: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of an access, `access_…`. */
+                access_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
                 };
             };
         };
@@ -12565,7 +13113,7 @@ export interface operations {
                 decision?: components["schemas"]["AuditDecision"];
                 /** @description Only entries of the request with this `X-Request-Id`. */
                 request_id?: string;
-                /** @description Whether allowed requests are listed that only looked something up: they changed nothing and showed no value of a secret. Default: include. */
+                /** @description Whether allowed requests are included that only looked something up: they changed nothing and showed no value of a secret. Default: include. */
                 look_ups?: "include" | "exclude";
                 /** @description At or after this time. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
                 from?: string;
@@ -12914,6 +13462,22 @@ export interface operations {
             };
         };
     };
+    readWebhookUrl: {
+        parameters: {
+            path: {
+                /** @description The id of a webhook. */
+                webhook_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadWebhookUrlOutput"];
+                };
+            };
+        };
+    };
     rotateWebhookSecret: {
         parameters: {
             header?: {
@@ -13130,6 +13694,42 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ScanAnomaliesOutput"];
+                };
+            };
+        };
+    };
+    readAuditActivity: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+                /** @description The maximum number of entries that a page counts, with a filter. Default: as many as it reads. */
+                limit?: number;
+                /** @description Name of a vault; with a final * every vault whose name starts with the text. */
+                vault?: string;
+                /** @description Id, name (e-mail address) or key (token id) of the actor; with a final * every one that starts with the text. */
+                actor?: string;
+                /** @description For example secrets:read; with a final * every action that starts with the text, such as vault_* or secrets:*. */
+                action?: string;
+                /** @description The exact resource; with a final * every resource that starts with the text. */
+                resource?: string;
+                /** @description Only entries of this decision. */
+                decision?: components["schemas"]["AuditDecision"];
+                /** @description Whether allowed requests are included that only looked something up: they changed nothing and showed no value of a secret. Default: include. */
+                look_ups?: "include" | "exclude";
+                /** @description How long each span is. Default: hour. */
+                span?: "hour" | "minute";
+                /** @description From this time on, rounded down to a span. Default: 24 hours before the end. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
+                from?: string;
+                /** @description Until this time, rounded up to a span. Default: now. At most 1,000 spans after the beginning. A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC. */
+                to?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadAuditActivityOutput"];
                 };
             };
         };
@@ -13395,6 +13995,38 @@ export interface operations {
             200: {
                 content: {
                     "text/css": string;
+                };
+            };
+        };
+    };
+    getConsoleIcons: {
+        parameters: {
+            path: {
+                /** @description The name of the file, which contains a digest of its content. */
+                file: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "image/svg+xml": string;
+                };
+            };
+        };
+    };
+    getConsoleFont: {
+        parameters: {
+            path: {
+                /** @description The name of the file, which contains a digest of its content. */
+                file: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "font/woff2": string;
                 };
             };
         };

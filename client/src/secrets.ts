@@ -1,6 +1,7 @@
 import { type CallOptions, type Connection, sleep } from './connection.ts';
 import { CofferError } from './errors.ts';
 import { collected, pages } from './pages.ts';
+import { unlessPending } from './pending.ts';
 import type { ReadCache } from './read-cache.ts';
 import { redacted, type WithValue } from './redacted.ts';
 import { parseReference, valueAt } from './reference.ts';
@@ -11,8 +12,16 @@ export interface ListOptions extends CallOptions {
   prefix?: string;
   tags?: string[];
   type?: string;
+  /** Only secrets whose value ends before this time. */
+  expires_before?: string;
   /** Soft-deleted secrets, which can be restored, instead of the others. */
   deleted?: boolean;
+}
+
+export interface GetAllOptions extends CallOptions {
+  prefix?: string;
+  /** Called with how many secrets were read so far. */
+  onProgress?(read: number): void;
 }
 
 export type SetOptions = CallOptions &
@@ -116,9 +125,14 @@ export class Secrets {
   }
 
   /** Every secret under a prefix that the caller may read, with values. */
-  async getAll(vault: string, options: CallOptions & { prefix?: string } = {}): Promise<ReadSecret[]> {
-    const { prefix, ...call } = options;
-    return collected(this.#values(vault, prefix, call));
+  async getAll(vault: string, options: GetAllOptions = {}): Promise<ReadSecret[]> {
+    const { prefix, onProgress, ...call } = options;
+    const secrets: ReadSecret[] = [];
+    for await (const secret of this.#values(vault, prefix, call)) {
+      secrets.push(secret);
+      onProgress?.(secrets.length);
+    }
+    return secrets;
   }
 
   async *#values(vault: string, prefix: string | undefined, call: CallOptions): AsyncGenerator<ReadSecret> {
@@ -146,7 +160,9 @@ export class Secrets {
     return { known, isComplete };
   }
 
-  /** Writes a new version of a secret, or creates it. Its type, environment and protection are those of its creation. */
+  /**
+   * Writes a new version of a secret, or creates it. In a vault whose changes are reviewed this and every other change throws `PENDING_APPROVAL`. Its type, environment and protection are those of its creation.
+   */
   async set(vault: string, path: string, value: string, options: SetOptions = {}): Promise<Schemas['Secret']> {
     return this.#changing(vault, path, () => this.#set(vault, path, value, options));
   }
@@ -160,18 +176,21 @@ export class Secrets {
     if (typeof value !== 'string') throw new TypeError('a value is a text');
     const call = callOf({ signal, timeoutMs });
     const key = idempotencyKey ?? crypto.randomUUID();
-    const { metadata } = fields;
+    const { metadata, expires_at } = fields;
     if (expectedVersion !== 0) {
       const body = {
         value,
         ...(metadata !== undefined && { metadata }),
+        ...(expires_at !== undefined && { expires_at }),
         ...(expectedVersion !== undefined && { expected_version: expectedVersion }),
       };
       try {
-        return await this.#connection.call(
-          'PUT /v1/vaults/{vault}/secrets/{path}',
-          { path: { vault, path }, body },
-          { ...call, idempotencyKey: key },
+        return unlessPending(
+          await this.#connection.call(
+            'PUT /v1/vaults/{vault}/secrets/{path}',
+            { path: { vault, path }, body },
+            { ...call, idempotencyKey: key },
+          ),
         );
       } catch (error) {
         // Who may only create is refused whether it exists or not.
@@ -180,32 +199,38 @@ export class Secrets {
         if (expectedVersion !== undefined || !mayBeNew) throw error;
       }
     }
-    return await this.#connection.call(
-      'POST /v1/vaults/{vault}/secrets',
-      { path: { vault }, body: { path, value, ...fields } },
-      // Another request than the first one, so it has another key.
-      { ...call, idempotencyKey: `${key}-create` },
+    return unlessPending(
+      await this.#connection.call(
+        'POST /v1/vaults/{vault}/secrets',
+        { path: { vault }, body: { path, value, ...fields } },
+        // Another request than the first one, so it has another key.
+        { ...call, idempotencyKey: `${key}-create` },
+      ),
     );
   }
 
   async rotate(vault: string, path: string, options: CallOptions & Schemas['RotateSecretInput'] = {}) {
     const { signal, timeoutMs, idempotencyKey, ...body } = options;
-    return this.#changing(vault, path, () =>
-      this.#connection.call(
-        'POST /v1/vaults/{vault}/secrets/{path}/rotate',
-        { path: { vault, path }, body },
-        { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+    return this.#changing(vault, path, async () =>
+      unlessPending(
+        await this.#connection.call(
+          'POST /v1/vaults/{vault}/secrets/{path}/rotate',
+          { path: { vault, path }, body },
+          { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+        ),
       ),
     );
   }
 
   async rollback(vault: string, path: string, toVersion: number, options: CallOptions & { reason?: string } = {}) {
     const { signal, timeoutMs, idempotencyKey, reason } = options;
-    return this.#changing(vault, path, () =>
-      this.#connection.call(
-        'POST /v1/vaults/{vault}/secrets/{path}/rollback',
-        { path: { vault, path }, body: { to_version: toVersion, ...(reason !== undefined && { reason }) } },
-        { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+    return this.#changing(vault, path, async () =>
+      unlessPending(
+        await this.#connection.call(
+          'POST /v1/vaults/{vault}/secrets/{path}/rollback',
+          { path: { vault, path }, body: { to_version: toVersion, ...(reason !== undefined && { reason }) } },
+          { ...callOf({ signal, timeoutMs }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() },
+        ),
       ),
     );
   }
@@ -217,11 +242,13 @@ export class Secrets {
   }
 
   async delete(vault: string, path: string, options: CallOptions = {}) {
-    return this.#changing(vault, path, () =>
-      this.#connection.call(
-        'DELETE /v1/vaults/{vault}/secrets/{path}',
-        { path: { vault, path } },
-        { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() },
+    return this.#changing(vault, path, async () =>
+      unlessPending(
+        await this.#connection.call(
+          'DELETE /v1/vaults/{vault}/secrets/{path}',
+          { path: { vault, path } },
+          { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() },
+        ),
       ),
     );
   }

@@ -121,7 +121,7 @@ onBothDatabases('passphrases of vaults', (database) => {
     assert.equal((await checkOf(vault)).former, null);
   });
 
-  test('a value that neither passphrase opens is told, and the change is not over', async () => {
+  test('a value that neither passphrase opens is reported, and the change is not over', async () => {
     const vault = await newVault('a', 'b');
     const envelope = await sealZeroKnowledge('other', WRONG, { vault, path: 'b', version: 2 });
     await coffer.secrets.set(vault, 'b', envelope);

@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { AuditFilter, Schemas } from '../../../client/src/index.ts';
+import { drawActivity, type Span } from '../activity.ts';
 import { action } from '../declared.ts';
 import { CommandError } from '../failure.ts';
 import { jsonText, note, printJson, printTable, red } from '../output.ts';
@@ -11,7 +12,8 @@ export function register(program: Command): void {
   filtered(audit.command('list', { isDefault: true }))
     .description('Show the newest entries')
     .option('--limit <number>', 'how many', '50')
-    .action((options: AuditOptions & { limit: string }, command: Command) => list(options, command));
+    .addOption(new Option('--by <span>', 'draw how much happened in each, instead').choices(['hour', 'day']))
+    .action((options: ListOptions, command: Command) => list(options, command));
   filtered(audit.command('tail'))
     .description('Show entries as they are recorded, until you press Ctrl-C')
     .action((options: AuditOptions, command: Command) => tail(options, command));
@@ -69,7 +71,13 @@ function filterOf({ vault, actor, action, resource, decision, from, to }: AuditO
 
 type Entry = Schemas['AuditEntry'];
 
-async function list(options: AuditOptions & { limit: string }, command: Command): Promise<void> {
+interface ListOptions extends AuditOptions {
+  limit: string;
+  by?: Span;
+}
+
+async function list(options: ListOptions, command: Command): Promise<void> {
+  if (options.by !== undefined) return drawActivity(options.by, filterOf(options), command);
   const limit = Number(options.limit);
   if (!Number.isSafeInteger(limit) || limit < 1) throw new CommandError('--limit must be a number from 1.');
   const entries: Entry[] = [];

@@ -1,10 +1,18 @@
 import { appendFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
+import type { Coffer } from '../../../client/src/index.ts';
 import { writePrivateFile } from '../../../client/src/node/index.ts';
-import { CommandError } from '../failure.ts';
+import { CommandError, nullIfRefused } from '../failure.ts';
 import { FORMATS, type Format, formatted, githubEnvironment, githubMasks } from '../formats.ts';
 import { note, writeValue } from '../output.ts';
-import { addSelectionOptions, readVariables, type SelectionOptions, selectionOf } from '../selection.ts';
+import { withProgress } from '../progress.ts';
+import {
+  addSelectionOptions,
+  readVariables,
+  type Selection,
+  type SelectionOptions,
+  selectionOf,
+} from '../selection.ts';
 import { clientOf, env, settingsOf, wantsJson } from '../settings.ts';
 import { refuseLoading, type Variables } from '../variables.ts';
 
@@ -38,7 +46,7 @@ async function exportSecrets(options: ExportOptions, command: Command): Promise<
   const selection = selectionOf(settings, options);
   const format = wantsJson(command) ? 'json' : options.format;
   const jobFile = format === 'github-actions' ? githubFile() : '';
-  const all = await readVariables(clientOf(settings), selection, options.only);
+  const all = await readWithProgress(clientOf(settings), selection, options.only);
   const variables = options.skipUnsafe === true ? withoutUnsafe(all, format, options) : all;
   refuseUnsafe(variables, format, options);
   if (format === 'github-actions') {
@@ -51,6 +59,16 @@ async function exportSecrets(options: ExportOptions, command: Command): Promise<
   if (options.out === undefined) return writeValue(text, 'As it is: --out FILE, or a pipe.');
   writePrivateFile(options.out, text);
   note(`Wrote ${variables.size} variables into ${options.out}.`);
+}
+
+/** How many secrets there are is known of a whole vault, if the caller may see it. */
+function readWithProgress(coffer: Coffer, selection: Selection, only: readonly string[] | undefined) {
+  return withProgress(async (progress) => {
+    const isWhole = 'vault' in selection && selection.prefix === '';
+    const detail = progress.isShown && isWhole ? await coffer.vaults.get(selection.vault).catch(nullIfRefused) : null;
+    progress.begin({ title: 'Reading', unit: 'secrets', total: detail?.secrets_count ?? null });
+    return readVariables(coffer, selection, only, (read) => progress.reach(read));
+  });
 }
 
 /** Whatever reads other formats than data has the names in its environment. */

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { CofferError } from '../../../client/src/index.ts';
-import { CommandError, EXIT } from '../failure.ts';
+import { CommandError, EXIT, nullIfRefused } from '../failure.ts';
 import { note, printJson, printTable } from '../output.ts';
 import { readStandardInput, readTextFile } from '../prompt.ts';
 import { keepsNames } from '../selection.ts';
@@ -113,12 +112,6 @@ function warnOfNames(
   );
 }
 const SHOWN_MAX = 10;
-
-/** A caller who may write to a vault may lack the right to see it. */
-function nullIfRefused(error: unknown): null {
-  if (error instanceof CofferError && error.code === 'INSUFFICIENT_PRIVILEGE') return null;
-  throw error;
-}
 
 function parseSecrets(text: string, file: string): Record<string, string> {
   let parsed: unknown;

@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander';
 import { CommandError, EXIT } from '../failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { apply } from '../migrate/apply.ts';
+import { apply, isWritten } from '../migrate/apply.ts';
 import { planOf } from '../migrate/plan.ts';
-import { Progress } from '../migrate/progress.ts';
 import { printReport } from '../migrate/report.ts';
 import type { Reading } from '../migrate/source.ts';
 import { prefixSegments } from '../migrate/target-path.ts';
 import { type KeysAs, wantedSecrets } from '../migrate/wanted-secrets.ts';
 import { note } from '../output.ts';
+import { ProgressBar } from '../progress.ts';
 import { clientOf, settingsOf, vaultOf } from '../settings.ts';
 
 interface MigrateOptions extends GlobalOptions {
@@ -163,28 +163,32 @@ async function migrate(
   if (needsPromotion)
     throw new CommandError(`${vault} is a production vault. If these are production secrets, add --promote.`);
 
-  const progress = new Progress();
+  const progress = new ProgressBar();
+  const total = steps.filter(isWritten).length;
+  let isStopped = false;
   const stop = () => {
     // A second signal ends at once; a repetition goes on from there too.
-    if (progress.isStopped) process.exit(STOPPED);
-    note('\nStopping: what is under way is finished first.');
-    progress.isStopped = true;
+    if (isStopped) process.exit(STOPPED);
+    progress.end();
+    note('Stopping: what is under way is finished first.');
+    isStopped = true;
   };
   for (const signal of SIGNALS) process.on(signal, stop);
+  progress.begin({ title: 'Importing', unit: 'secrets', total });
   const applied = await apply(steps, {
     coffer,
     vault,
     source: name,
     isPromoting,
-    isStopped: () => progress.isStopped,
-    onProgress: (done, total) => progress.show(done, total),
+    isStopped: () => isStopped,
+    onProgress: (done) => progress.reach(done),
   }).finally(() => {
     for (const signal of SIGNALS) process.off(signal, stop);
+    progress.end();
   });
-  progress.end();
-  printReport({ ...report, applied, isStopped: progress.isStopped });
+  printReport({ ...report, applied, isStopped });
   if (applied.failure !== null) throw applied.failure;
-  if (progress.isStopped) throw new CommandError('Stopped. Repeat the command: it goes on where it was.', STOPPED);
+  if (isStopped) throw new CommandError('Stopped. Repeat the command: it goes on where it was.', STOPPED);
   if (applied.refused.length > 0)
     throw new CommandError(`The service refused ${applied.refused.length} secrets; see above.`, EXIT.refused);
 }

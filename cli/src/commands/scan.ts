@@ -3,6 +3,7 @@ import { CONFIDENCES, type Confidence, isAtLeast } from '../../../detection/src/
 import { CommandError, EXIT } from '../failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { note, printJson, printTable } from '../output.ts';
+import { withProgress } from '../progress.ts';
 import { filePieces, type Piece, streamPieces, type Tally } from '../scan/files.ts';
 import { addedFindings, type Finding } from '../scan/findings.ts';
 import { rotationOf, sarifOf } from '../scan/sarif.ts';
@@ -61,11 +62,30 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
   const options = command.optsWithGlobals<ScanOptions>();
   const tally: Tally = { files: 0, bytes: 0, skipped: [] };
   const pieces = await piecesFor(paths, options, tally);
-  const seen = new Map<string, Finding>();
   const isSure = ({ confidence }: Finding) => isAtLeast(confidence, options.confidence);
+  const isWanted = (finding: Finding) => isSure(finding) || options.known === true;
+  const found = await withProgress((progress) => {
+    progress.begin({ title: 'Scanning', unit: 'bytes', total: null });
+    return findingsIn(pieces, isWanted, () => progress.reach(tally.bytes));
+  });
+  const knownSecrets = options.known === true ? await askService(found, options, command) : null;
+  const all = found.filter((finding) => isSure(finding) || finding.stored.length > 0);
+  const { shown, accepted } = await withoutAccepted(all, options);
+  if (options.sarif === true) printJson(sarifOf(shown));
+  else report({ findings: shown, accepted }, tally, knownSecrets, options.json === true);
+  if (shown.length > 0) process.exitCode = EXIT.local;
+}
+
+async function findingsIn(
+  pieces: Iterable<Piece> | AsyncIterable<Piece>,
+  isWanted: (finding: Finding) => boolean,
+  onPiece: () => void,
+): Promise<Finding[]> {
+  const seen = new Map<string, Finding>();
   for await (const piece of pieces) {
+    onPiece();
     for (const finding of await addedFindings(piece)) {
-      if (!isSure(finding) && options.known !== true) continue;
+      if (!isWanted(finding)) continue;
       // In a history the same value is in the same file again and again: the commit that brought it is named.
       const place = finding.commit === null ? `${finding.line}:${finding.column}` : '';
       const key = `${finding.file}\0${place}\0${finding.value}`;
@@ -76,12 +96,7 @@ async function scan(paths: readonly string[], command: Command): Promise<void> {
         `More than ${FINDINGS_MAX} findings. Leave out folders with .cofferignore, or scan parts.`,
       );
   }
-  const knownSecrets = options.known === true ? await askService([...seen.values()], options, command) : null;
-  const all = [...seen.values()].filter((finding) => isSure(finding) || finding.stored.length > 0);
-  const { shown, accepted } = await withoutAccepted(all, options);
-  if (options.sarif === true) printJson(sarifOf(shown));
-  else report({ findings: shown, accepted }, tally, knownSecrets, options.json === true);
-  if (shown.length > 0) process.exitCode = EXIT.local;
+  return [...seen.values()];
 }
 
 async function piecesFor(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Coffer } from '../../../client/src/index.ts';
+import { type Coffer, unlessPending } from '../../../client/src/index.ts';
 import { action, type Field } from '../declared.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { nameFields } from '../named-fields.ts';
@@ -79,7 +79,7 @@ async function addLogin(path: string, options: LoginOptions, command: Command): 
   const vault = vaultOf(settings, options.vault);
   const password = await readSecretInput(`Password of ${user}`);
   const login = { host, port, database, username: user, password, ...(!tls && { tls: false }) };
-  await coffer.call(
+  const created = await coffer.call(
     'POST /v1/vaults/{vault}/secrets',
     {
       path: { vault },
@@ -92,6 +92,7 @@ async function addLogin(path: string, options: LoginOptions, command: Command): 
     },
     { idempotencyKey: crypto.randomUUID() },
   );
+  unlessPending(created);
   await coffer.secrets.rotate(vault, path, { reason: 'stored by coffer secrets postgres' });
   const rotated = await finished(coffer, vault, path);
   if (wantsJson(command)) return printJson(rotated);

@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
-import { CofferError, collected, parseReference, valueAt } from '../../../client/src/index.ts';
+import {
+  CofferError,
+  collected,
+  parseReference,
+  type Schemas,
+  unlessPending,
+  valueAt,
+} from '../../../client/src/index.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { nameFields } from '../named-fields.ts';
 import { collect } from '../options.ts';
-import { ago, note, print, printJson, printTable, writeValue } from '../output.ts';
+import { ago, type Column, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
 import { registerRelocation } from './secrets-relocation.ts';
@@ -19,6 +26,7 @@ export function register(program: Command): void {
     .description('List secrets without their values')
     .option('--prefix <path>', 'only those whose path starts so')
     .option('--deleted', 'those that can be restored')
+    .option('--expires-before <time>', 'only those whose value ends before this time, or has ended, such as 2027-01-31')
     .action((options, command) => list(options, command));
   withVault(secrets.command('get <path...>'))
     .description(
@@ -28,7 +36,11 @@ export function register(program: Command): void {
     .option('--raw', 'at a terminal: print control characters as they are')
     .option('--field <pointer>', 'one field of a value that is JSON, such as /user')
     .action((paths, options, command) => get(paths, options, command));
-  nameFields(withVault(secrets.command('set <path>')), { tags: '--tag', expected_version: '--expect' })
+  nameFields(withVault(secrets.command('set <path>')), {
+    tags: '--tag',
+    expected_version: '--expect',
+    expires_at: '--expires',
+  })
     .description('Write a value from standard input, or a prompt; it becomes a new version')
     .option('--type <type>', `${TYPES.slice(0, -1).join(', ')} or ${TYPES.at(-1)}`)
     .option('--description <text>', 'what it is')
@@ -36,6 +48,7 @@ export function register(program: Command): void {
     .option('--promote', 'allow a secret without an environment in a production vault')
     .option('--generate', 'have the service make the value of a new secret, by its type')
     .option('--empty', 'allow an empty value')
+    .option('--expires <time>', 'when the value ends, such as 2027-01-31; you are reminded before')
     .option('--expect <version>', 'fail unless this is still the newest version (0: it must not exist)', numberOf)
     .action((path, options, command) => set(path, options, command));
   withVault(secrets.command('edit <path>'))
@@ -107,11 +120,23 @@ export function numberOf(text: string): number {
   return number;
 }
 
-async function list(options: VaultOption & { prefix?: string; deleted?: boolean }, command: Command): Promise<void> {
+const ENDS: Column<Schemas['ListedSecret']> = { title: 'ENDS', of: ({ expires_at }) => ago(expires_at) };
+
+interface ListOptions extends VaultOption {
+  prefix?: string;
+  deleted?: boolean;
+  expiresBefore?: string;
+}
+
+async function list(options: ListOptions, command: Command): Promise<void> {
   const { settings, coffer, vault, isJson } = opened(command, options);
-  const { deleted } = options;
+  const { deleted, expiresBefore } = options;
   const prefix = options.prefix ?? prefixOf(settings, options);
-  const listing = { ...(prefix !== '' && { prefix }), ...(deleted === true && { deleted }) };
+  const listing = {
+    ...(prefix !== '' && { prefix }),
+    ...(deleted === true && { deleted }),
+    ...(expiresBefore !== undefined && { expires_before: expiresBefore }),
+  };
   const secrets = await collected(coffer.secrets.list(vault, listing));
   if (isJson) return printJson(secrets);
   printTable(
@@ -122,6 +147,7 @@ async function list(options: VaultOption & { prefix?: string; deleted?: boolean 
       { title: 'VERSION', of: ({ version }) => version, isNumber: true },
       { title: 'CHANGED', of: ({ updated_at }) => ago(updated_at) },
       { title: 'ROTATES', of: ({ next_rotation }) => ago(next_rotation) },
+      ...(secrets.some(({ expires_at }) => expires_at !== null) ? [ENDS] : []),
       { title: 'RISK', of: ({ risk_score }) => risk_score, isNumber: true },
     ],
     `There is no secret in ${vault} that you may see. Write one: coffer secrets set PATH --vault ${vault}`,
@@ -178,11 +204,12 @@ interface SetOptions extends VaultOption {
   empty?: boolean;
   generate?: boolean;
   expect?: number;
+  expires?: string;
 }
 
 async function set(path: string, options: SetOptions, command: Command): Promise<void> {
   const { coffer, vault, isJson } = opened(command, options);
-  const { type, description, tag, promote, expect, empty } = options;
+  const { type, description, tag, promote, expect, empty, expires } = options;
   if (path.includes('=')) {
     throw new CommandError(
       'A value is never an argument. Give it on standard input: printf %s VALUE | coffer secrets set PATH',
@@ -199,9 +226,11 @@ async function set(path: string, options: SetOptions, command: Command): Promise
       ...(type !== undefined && { type }),
       ...(Object.keys(metadata).length > 0 && { metadata }),
       ...(promote === true && { promote }),
+      ...(expires !== undefined && { expires_at: expires }),
     };
     const route = 'POST /v1/vaults/{vault}/secrets';
     const created = await coffer.call(route, { path: { vault }, body }, { idempotencyKey: crypto.randomUUID() });
+    unlessPending(created);
     if (isJson) return printJson(created);
     return note(`The service made the value of ${vault}/${path}.`);
   }
@@ -210,6 +239,7 @@ async function set(path: string, options: SetOptions, command: Command): Promise
     ...(type !== undefined && { type }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
     ...(promote === true && { promote }),
+    ...(expires !== undefined && { expires_at: expires }),
     ...(expect !== undefined && { expectedVersion: expect }),
   });
   if (isJson) return printJson(stored);
@@ -251,6 +281,7 @@ async function restore(path: string, options: VaultOption, command: Command): Pr
     { path: { vault, path }, body: {} },
     { idempotencyKey: crypto.randomUUID() },
   );
+  unlessPending(restored);
   if (isJson) return printJson(restored);
   note(`Restored ${vault}/${path}.`);
 }

@@ -22,6 +22,7 @@ import {
   verifyBackup,
   verifyInstallation,
 } from '../../../server/src/operator/index.ts';
+import { type ProgressBar, withProgress } from '../progress.ts';
 
 const EXIT_FAILED = 1;
 
@@ -41,7 +42,9 @@ export function register(program: Command): void {
     .command('rekey')
     .description('Replace the root key and every key under it, without changing secret values')
     .option('--revoke-tokens', 'revoke every token and session that was issued before')
-    .action((options: { revokeTokens?: boolean }) => print(rekey(loadConfig(process.env), options)))
+    .action((options: { revokeTokens?: boolean }) =>
+      print((progress) => rekey(loadConfig(process.env), { ...options, progress })),
+    )
     .addHelpText(
       'after',
       `
@@ -60,7 +63,7 @@ either changed nothing or is completed by the next start. If someone may have ha
     )
     .action(({ plan = false, endOlderNodes = false }: { plan?: boolean; endOlderNodes?: boolean }) => {
       const config = loadConfig(process.env);
-      return print(plan ? planMigration(config) : bringUpToDate(config, { endsOlderNodes: endOlderNodes }));
+      return print(() => (plan ? planMigration(config) : bringUpToDate(config, { endsOlderNodes: endOlderNodes })));
     });
   operatorCommand(
     server,
@@ -138,7 +141,9 @@ cv_break_glass_uses. With SQLite stop the service first.`,
       '\nWith SQLite stop the service first, or use GET /v1/audit/verify instead. The exit code is 1 if verification fails.',
     )
     .action(async ({ checkpoint = [] }: { checkpoint?: string[] }) => {
-      const { report, isValid } = await verifyInstallation(loadConfig(process.env), checkpoint);
+      const { report, isValid } = await withProgress((progress) =>
+        verifyInstallation(loadConfig(process.env), checkpoint, progress),
+      );
       process.stdout.write(`${report}\n`);
       if (!isValid) process.exitCode = EXIT_FAILED;
     });
@@ -150,7 +155,7 @@ cv_break_glass_uses. With SQLite stop the service first.`,
     .option('--to <time>', 'only ranges with entries before this time')
     .option('--days <number>', 'how long they stay in the database', countOf, 30)
     .action((files: string[], options: { tenant?: string; from?: string; to?: string; days: number }) =>
-      print(restoreAudit(loadConfig(process.env), files, options)),
+      print(() => restoreAudit(loadConfig(process.env), files, options)),
     )
     .addHelpText(
       'after',
@@ -171,11 +176,14 @@ entries are listed by GET /v1/audit until they are pruned again. With SQLite sto
     .option('--verify', 'write nothing; restore the backup (of a folder the newest) on trial, and verify its content')
     .action(async (target: string, { verify = false, fullEvery, ...options }: BackupFlags) => {
       const config = loadConfig(process.env);
-      if (verify) return print(verifyBackup(config, target));
-      const said = await backup(config, target, {
-        ...options,
-        ...(fullEvery !== undefined && { fullEveryDays: fullEvery }),
-      });
+      if (verify) return print((progress) => verifyBackup(config, target, progress));
+      const said = await withProgress((progress) =>
+        backup(config, target, {
+          ...options,
+          progress,
+          ...(fullEvery !== undefined && { fullEveryDays: fullEvery }),
+        }),
+      );
       // Standard output has the backup.
       (target === STANDARD_OUTPUT ? process.stderr : process.stdout).write(`${said}\n`);
     })
@@ -193,7 +201,9 @@ database takes.`,
     .option('--at <time>', 'from a folder: restore the newest backup that is not later than this time', timeOf)
     .option('--base <file>', 'the full backup that an incremental one needs, if it is not in the same folder')
     .option('--revoke-tokens', 'revoke every token and session that was issued before the backup')
-    .action((source: string, options: RestoreFlags) => print(restore(loadConfig(process.env), source, options)))
+    .action((source: string, options: RestoreFlags) =>
+      print((progress) => restore(loadConfig(process.env), source, { ...options, progress })),
+    )
     .addHelpText(
       'after',
       '\nThe source is a file, or a folder, of which the newest backup is restored. Give the root key with the same settings as for the service; with the provider "file", put it into the data folder first.',
@@ -203,7 +213,7 @@ database takes.`,
     .command('copy')
     .description('Copy everything into an empty PostgreSQL database, with the service stopped')
     .requiredOption('--to <url>', 'the database: postgres://user@host:5432/name')
-    .action(({ to }: { to: string }) => print(copyTo(loadConfig(process.env), to)))
+    .action(({ to }: { to: string }) => print((progress) => copyTo(loadConfig(process.env), to, progress)))
     .addHelpText(
       'after',
       `
@@ -225,7 +235,7 @@ function argumentCommand(
   return of
     .command(`${name} ${argument}`)
     .description(description)
-    .action((given: string) => print(act(loadConfig(process.env), given)));
+    .action((given: string) => print(() => act(loadConfig(process.env), given)));
 }
 
 function operatorCommand(
@@ -237,7 +247,7 @@ function operatorCommand(
   return server
     .command(name)
     .description(description)
-    .action(() => print(act(loadConfig(process.env))));
+    .action(() => print(() => act(loadConfig(process.env))));
 }
 
 function countOf(text: string): number {
@@ -251,6 +261,6 @@ function timeOf(text: string): number {
   throw new InvalidArgumentError('It must be a time with its zone, such as 2026-11-17T14:00:00Z.');
 }
 
-async function print(said: Promise<string>): Promise<void> {
-  process.stdout.write(`${await said}\n`);
+async function print(act: (progress: ProgressBar) => Promise<string>): Promise<void> {
+  process.stdout.write(`${await withProgress(act)}\n`);
 }

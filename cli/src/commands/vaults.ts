@@ -1,13 +1,17 @@
 import type { Command } from 'commander';
 import { collected } from '../../../client/src/index.ts';
 import { action } from '../declared.ts';
+import { tree } from '../drawing.ts';
 import { CommandError } from '../failure.ts';
+import { branchesOf, countText, type FolderTree, folderTree } from '../folder-tree.ts';
 import { nameFields } from '../named-fields.ts';
-import { collect } from '../options.ts';
-import { ago, note, print, printJson, printTable } from '../output.ts';
+import { collect, wholeNumber } from '../options.ts';
+import { ago, inTerminal, note, print, printJson, printTable } from '../output.ts';
 import { sayIfPending } from '../pending.ts';
+import { withProgress } from '../progress.ts';
 import { confirm, isInteractive } from '../prompt.ts';
 import { clientOf, settingsOf, wantsJson } from '../settings.ts';
+import { addChangePassphrase } from './change-passphrase.ts';
 
 export function register(program: Command): void {
   const vaults = program.command('vaults').description('List, show, create and delete vaults');
@@ -17,6 +21,13 @@ export function register(program: Command): void {
     .description('List the vaults that you may see')
     .option('--deleted', 'those that can be restored')
     .action(({ deleted }: { deleted?: boolean }, command: Command) => list(deleted === true, command));
+  vaults
+    .command('tree [vault]')
+    .description('Draw what is in the vaults that you may see, or in one of them')
+    .option('--depth <levels>', 'how deep below a vault: all levels of one vault, one level of several', wholeNumber)
+    .action((vault: string | undefined, { depth }: { depth?: number }, command: Command) =>
+      drawTree(vault, depth, command),
+    );
   vaults
     .command('show <vault>')
     .description('Show one vault')
@@ -59,6 +70,11 @@ export function register(program: Command): void {
         value: false,
       },
       {
+        flags: '--change-control <setting>',
+        description: 'none, or review: changes of its secrets wait until another person approves them',
+        to: 'body/change_control',
+      },
+      {
         flags: '--keep-entries <days>',
         description: 'how long entries of the audit log are stored',
         to: 'body/audit/retention_days',
@@ -74,6 +90,7 @@ export function register(program: Command): void {
     arguments: ['path/vault'],
     says: ({ name }) => `Restored ${name}.`,
   });
+  addChangePassphrase(vaults);
   vaults
     .command('delete <vault>')
     .alias('rm')
@@ -107,6 +124,25 @@ async function list(isDeleted: boolean, command: Command): Promise<void> {
     ],
     'You may see no vault. Create one: coffer vaults create NAME',
   );
+}
+
+async function drawTree(name: string | undefined, depth: number | undefined, command: Command): Promise<void> {
+  const coffer = clientOf(settingsOf(command));
+  const vaults = name === undefined ? await collected(coffer.vaults.list()) : [await coffer.vaults.get(name)];
+  const roots: FolderTree[] = [];
+  await withProgress(async (progress) => {
+    progress.begin({ title: 'Listing', unit: 'vaults', total: vaults.length });
+    for (const vault of vaults) {
+      const secrets = await collected(coffer.secrets.list(vault.name));
+      roots.push(folderTree(`${vault.name} (${vault.environment})`, secrets));
+      progress.reach(roots.length);
+    }
+  });
+  if (wantsJson(command)) return printJson(roots);
+  if (roots.length === 0) return note('You may see no vault. Create one: coffer vaults create NAME');
+  const levels = depth ?? (name === undefined ? 1 : Number.POSITIVE_INFINITY);
+  for (const root of roots)
+    for (const line of [`${root.name}${countText(root)}`, ...tree(branchesOf(root, levels))]) print(inTerminal(line));
 }
 
 async function show(vault: string, command: Command): Promise<void> {

@@ -59,6 +59,13 @@ export function register(program: Command): void {
     says: ({ id, enabled }) => `Changed ${id}, which is ${enabled ? 'enabled' : 'disabled'}.`,
   });
   action(webhooks, {
+    usage: 'url <webhook>',
+    summary: 'Print the whole URL of a webhook, which lists shorten where it is a secret',
+    route: 'GET /webhooks/{webhook_id}/url',
+    arguments: ['path/webhook_id'],
+    shows: ({ url }) => url,
+  });
+  action(webhooks, {
     usage: 'delete <webhook>',
     alias: 'rm',
     summary: 'Delete a webhook',

@@ -56,8 +56,14 @@ function advice(action: string, explained: Explanation): string[] {
   return [
     MEANING[reason]?.replace('ACTION', action) ?? '',
     ...(conditional ? ['It depends on the address, the time or a second factor: coffer login shows one again.'] : []),
+    ...(remedy?.action === 'members:add' ? [`For a time, you can request it: ${requestOf(remedy.resource)}`] : []),
     ...(remedy === null ? [] : [`${REMEDY[remedy.action] ?? ''}: ${who === '' ? 'nobody at the moment' : who}`]),
   ].filter((line) => line !== '');
+}
+
+/** `coffer request` for the vault of a resource. */
+function requestOf(resource: string): string {
+  return `coffer request ${resource.split('/')[1]} --for 8h --reason TEXT`;
 }
 
 const MEANING: Readonly<Record<string, string>> = {

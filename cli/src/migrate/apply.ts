@@ -1,4 +1,4 @@
-import { type Coffer, CofferError } from '../../../client/src/index.ts';
+import { type Coffer, CofferError, unlessPending } from '../../../client/src/index.ts';
 import { inParallel } from './parallel.ts';
 import type { Step } from './plan.ts';
 import type { Skipped } from './source.ts';
@@ -11,7 +11,7 @@ export interface ApplyOptions {
   isPromoting: boolean;
   /** Nothing more is begun once it says so. */
   isStopped(): boolean;
-  onProgress(done: number, total: number): void;
+  onProgress(done: number): void;
 }
 
 export interface Applied {
@@ -26,9 +26,13 @@ export interface Applied {
 const AT_ONCE = 6;
 const REASON_LENGTH_MAX = 512;
 
+export function isWritten({ change }: Step): boolean {
+  return change === 'create' || change === 'update';
+}
+
 /** Writes what the plan says. A secret that is refused is left out and named; whatever would refuse all the others too ends it. */
 export async function apply(steps: readonly Step[], options: ApplyOptions): Promise<Applied> {
-  const todo = steps.filter(({ change }) => change === 'create' || change === 'update');
+  const todo = steps.filter(isWritten);
   const applied: Applied = { written: new Set(), versions: 0, refused: [], failure: null };
   let done = 0;
   const work = async (step: Step) => {
@@ -41,7 +45,7 @@ export async function apply(steps: readonly Step[], options: ApplyOptions): Prom
         reason: `${step.secret.path} was refused: ${error.code}${fieldsOf(error)}`,
       });
     }
-    options.onProgress(++done, todo.length);
+    options.onProgress(++done);
   };
   await inParallel(todo, AT_ONCE, work, options.isStopped).catch((error: unknown) => {
     applied.failure = error;
@@ -83,7 +87,7 @@ async function write({ secret, done, version }: Step, options: ApplyOptions, onW
             { path: { vault, path }, body: { value, reason, expected_version: newest } },
             { idempotencyKey },
           );
-    newest = written.version;
+    newest = unlessPending(written).version;
     onWritten();
   }
   return true;

@@ -1,4 +1,4 @@
-"""Against a real service, which test/packages/python.test.ts starts: COFFER_TEST_SETTINGS names a file with its URLs and credentials."""
+"""Against a real service, which test/deploy/python.test.ts starts: COFFER_TEST_SETTINGS names a file with its URLs and credentials."""
 
 import copy
 import json
