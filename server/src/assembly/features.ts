@@ -1,3 +1,4 @@
+import { accessRequestsFeature } from '../features/access-requests/feature.ts';
 import { accountLinksFeature } from '../features/account-links/feature.ts';
 import { aggregateFeature } from '../features/aggregate/feature.ts';
 import { anomaliesFeature } from '../features/anomalies/feature.ts';
@@ -34,6 +35,7 @@ import { scimFeature } from '../features/scim/feature.ts';
 import { searchFeature } from '../features/search/feature.ts';
 import { secretsFeature } from '../features/secrets/feature.ts';
 import { sessionsFeature } from '../features/sessions/feature.ts';
+import { sharesFeature } from '../features/shares/feature.ts';
 import { signOnFeature } from '../features/sign-on/feature.ts';
 import { tenantsFeature } from '../features/tenants/feature.ts';
 import { tokenizationFeature } from '../features/tokenization/feature.ts';
@@ -62,9 +64,11 @@ export const FEATURES: readonly DeclaredFeature[] = [
   riskFeature,
   aggregateFeature,
   searchFeature,
+  sharesFeature,
   tokenizationFeature,
   transferFeature,
   approvalsFeature,
+  accessRequestsFeature,
   environmentsFeature,
   certificatesFeature,
   appConnectionsFeature,

@@ -1,9 +1,9 @@
 import type { AnomaliesModelTables } from '../features/anomalies/model-store.ts';
 import type { AnomaliesScanTables } from '../features/anomalies/scan-store.ts';
 import type { AnomaliesTables } from '../features/anomalies/store.ts';
+import type { AppConnectionsTokenTables } from '../features/app-connections/login/token-store.ts';
 import type { AppConnectionsSessionTables } from '../features/app-connections/session-store.ts';
-import type { AppConnectionsTables } from '../features/app-connections/store.ts';
-import type { AppConnectionsTokenTables } from '../features/app-connections/token-store.ts';
+import type { AppConnectionsTables } from '../features/app-connections/storage/connection-store.ts';
 import type { ApprovalsBreakGlassTables } from '../features/approvals/break-glass-store.ts';
 import type { ApprovalsTables } from '../features/approvals/store.ts';
 import type { AttackPathsTables } from '../features/attack-paths/store.ts';
@@ -22,11 +22,11 @@ import type { EndpointDiscoveryTables } from '../features/endpoint-discovery/sto
 import type { EnvironmentsTables } from '../features/environments/store.ts';
 import type { ExportersTables } from '../features/exporters/store.ts';
 import type { FederationsTables } from '../features/federations/store.ts';
-import type { GroupsTables } from '../features/groups/store.ts';
+import type { GroupsTables } from '../features/groups/storage/group-store.ts';
 import type { MailTables } from '../features/mail/store.ts';
 import type { MfaChallengeTables } from '../features/mfa/challenge-store.ts';
-import type { MfaPasskeyTables } from '../features/mfa/passkey-store.ts';
-import type { MfaTables } from '../features/mfa/store.ts';
+import type { MfaTables } from '../features/mfa/factors/factor-store.ts';
+import type { MfaPasskeyTables } from '../features/mfa/passkeys/passkey-store.ts';
 import type { PassphraseCheckTables } from '../features/passphrase-checks/store.ts';
 import type { PoliciesTables } from '../features/policies/store.ts';
 import type { PqcTables } from '../features/pqc/store.ts';
@@ -37,6 +37,7 @@ import type { RiskReadTables } from '../features/risk/read-store.ts';
 import type { RiskRunTables } from '../features/risk/run-store.ts';
 import type { RiskTables } from '../features/risk/store.ts';
 import type { RollupsActivityTables } from '../features/rollups/activity-store.ts';
+import type { HourlyActivityTables } from '../features/rollups/hourly-activity-store.ts';
 import type { RollupsTables } from '../features/rollups/store.ts';
 import type { SaasPlansTables } from '../features/saas/plans-store.ts';
 import type { SaasSignupTables } from '../features/saas/signup-store.ts';
@@ -46,14 +47,16 @@ import type { ScimUserTables } from '../features/scim/user-store.ts';
 import type { SecretsExpiryTables } from '../features/secrets/expiry/expiry-store.ts';
 import type { SecretsRotationTables } from '../features/secrets/rotation/rotation-store.ts';
 import type { SecretsTables } from '../features/secrets/storage/tables.ts';
-import type { SignOnDeviceTables } from '../features/sign-on/device-store.ts';
-import type { SignOnLogoutTables } from '../features/sign-on/logout-store.ts';
-import type { SignOnTables } from '../features/sign-on/store.ts';
+import type { SharesTables } from '../features/shares/store.ts';
+import type { SignOnDeviceTables } from '../features/sign-on/storage/device-store.ts';
+import type { SignOnTables } from '../features/sign-on/storage/identity-store.ts';
+import type { SignOnLogoutTables } from '../features/sign-on/storage/logout-store.ts';
 import type { TokenizationTables } from '../features/tokenization/store.ts';
-import type { TokensTables } from '../features/tokens/store.ts';
-import type { UsersInvitationTables } from '../features/users/invitation-store.ts';
-import type { UsersTables } from '../features/users/store.ts';
-import type { VaultsTables } from '../features/vaults/store.ts';
+import type { TokensTables } from '../features/tokens/storage/token-store.ts';
+import type { UsersInvitationTables } from '../features/users/invitations/invitation-store.ts';
+import type { UsersTables } from '../features/users/storage/user-store.ts';
+import type { VaultsTables } from '../features/vaults/storage/vault-store.ts';
+import type { TimedAccessTables } from '../features/vaults/timed-access/timed-access-store.ts';
 import type { WebhooksTables } from '../features/webhooks/store.ts';
 import type { WorkloadIdentityTables } from '../features/workload-identity/store.ts';
 import type { AttemptCountersTables } from '../kernel/limits/attempt-counters.ts';
@@ -91,6 +94,7 @@ declare module '../kernel/storage/tables.ts' {
       ExportersTables,
       FederationsTables,
       GroupsTables,
+      HourlyActivityTables,
       MailTables,
       MfaChallengeTables,
       MfaPasskeyTables,
@@ -115,9 +119,11 @@ declare module '../kernel/storage/tables.ts' {
       SecretsExpiryTables,
       SecretsRotationTables,
       SecretsTables,
+      SharesTables,
       SignOnDeviceTables,
       SignOnLogoutTables,
       SignOnTables,
+      TimedAccessTables,
       TokenizationTables,
       TokensTables,
       UsersInvitationTables,

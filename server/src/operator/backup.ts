@@ -13,6 +13,7 @@ import { backupLine, lastLine } from './backup-records.ts';
 import { removeOlder } from './backup-retention.ts';
 import { RowWriter } from './backup-rows.ts';
 import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
+import { NOT_SHOWN, type Progress } from './progress.ts';
 
 /** The name that means standard output. */
 export const STANDARD_OUTPUT = '-';
@@ -21,6 +22,7 @@ const STANDARD_OUTPUT_FD = 1;
 export interface BackupOptions extends BaseChoice {
   /** In a folder: how many backups of this installation remain, this one included. */
   keep?: number;
+  progress?: Progress;
 }
 
 /** Writes the whole installation, encrypted, into a file, a folder or standard output, while the service runs. In a folder it builds on the last full backup. */
@@ -33,7 +35,7 @@ export async function backup(config: Config, target: string, options: BackupOpti
     const base = typeof choice === 'string' ? null : choice;
     const header: BackupHeader = { ...source.header, ...(base !== null && { base: base.header }) };
     const file = folder === null ? target : join(folder, nameOf(header));
-    const made = { source, header, base };
+    const made = { source, header, base, progress: options.progress ?? NOT_SHOWN };
     const written = file === STANDARD_OUTPUT ? await writeTo(STANDARD_OUTPUT_FD, made) : await writeFile(file, made);
     const removed = folder === null || options.keep === undefined ? 0 : removeOlder(folder, header, options.keep);
     const where = file === STANDARD_OUTPUT ? 'were written to standard output' : `are in ${resolve(file)}`;
@@ -66,6 +68,7 @@ interface Made {
   source: InstallationSnapshot;
   header: BackupHeader;
   base: Base | null;
+  progress: Progress;
 }
 
 interface Written {
@@ -104,12 +107,16 @@ function alreadyThere(): StartError {
   return new StartError('A file with this name already exists: choose another name, or remove the file.');
 }
 
-async function writeTo(fd: number, { source, header, base }: Made): Promise<Written> {
+async function writeTo(fd: number, { source, header, base, progress }: Made): Promise<Written> {
   const writer = new BackupWriter(fd, header, source.root.key);
   const rows = new RowWriter(writer, base);
+  let done = 0;
+  progress.begin({ title: 'Backup', unit: 'rows', total: progress.isShown ? await source.rowCount() : null });
   for await (const record of source.records()) {
-    if ('table' in record) rows.take(record.table, lineOf(backupLine(record)));
-    else {
+    if ('table' in record) {
+      rows.take(record.table, lineOf(backupLine(record)));
+      progress.reach(++done);
+    } else {
       rows.endBlock();
       if ('counts' in record) {
         writeIndex(writer, rows.index, (indexPiece) => lastLine(record, indexPiece));

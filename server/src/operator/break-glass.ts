@@ -1,7 +1,7 @@
 import { assemble } from '../assembly/assemble.ts';
 import { approveByOperator, breakGlass, cancelByOperator, sharedApprovalPorts } from '../features/approvals/index.ts';
-import { deleteSecondFactor } from '../features/mfa/index.ts';
-import { lockUser, updateUser } from '../features/users/index.ts';
+import { deleteSecondFactor } from '../features/mfa/factors/index.ts';
+import { lockUser, updateUser } from '../features/users/storage/index.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { CofferError } from '../kernel/base/errors.ts';
 import type { Config } from '../settings/config.ts';

@@ -2,11 +2,12 @@ import { decryptSample } from '../features/secrets/reading/index.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
+import type { Progress } from './progress.ts';
 import { verifyAll } from './verify.ts';
 
 /** Row counts were compared while the tables were filled. This verifies the content, with the keys that were copied. `what` begins a message. */
-export async function checkCopy(kernel: Kernel, what: 'The copy' | 'The backup'): Promise<string> {
-  const { lines, isValid, tenantIds } = await verifyAll(kernel, []);
+export async function checkCopy(kernel: Kernel, what: 'The copy' | 'The backup', progress: Progress): Promise<string> {
+  const { lines, isValid, tenantIds } = await verifyAll(kernel, [], progress);
   if (!isValid) {
     throw new StartError(
       `${what} failed verification; the source may have the same problem: run "coffer server verify" there. ${lines.join('; ')}`,

@@ -15,12 +15,13 @@ import { fillDatabase } from './fill-database.ts';
 import { finishRestore } from './finish-restore.ts';
 import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
+import { NOT_SHOWN, type Progress } from './progress.ts';
 
 /**
  * Copies the installation of these settings into an empty PostgreSQL database and does not change the source. Nothing may change the source
  * meanwhile: whatever is written after its row was copied would be missing in the copy.
  */
-export async function copyTo(config: Config, url: string): Promise<string> {
+export async function copyTo(config: Config, url: string, progress: Progress = NOT_SHOWN): Promise<string> {
   if (parseDatabaseUrl(url) === null) {
     throw new StartError('Set --to to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
   }
@@ -33,7 +34,7 @@ export async function copyTo(config: Config, url: string): Promise<string> {
     if (existsSync(anchor)) copyFileSync(anchor, join(scratch, ANCHOR_FILE));
     const source = await installationSnapshot(config);
     try {
-      return await copyInto({ ...config, dataDir: scratch, databaseUrl: url }, source);
+      return await copyInto({ ...config, dataDir: scratch, databaseUrl: url }, source, progress);
     } finally {
       await source.close();
     }
@@ -54,7 +55,7 @@ async function holdSource(config: Config): Promise<{ release(): void } | null> {
   );
 }
 
-async function copyInto(target: Config, source: InstallationSnapshot): Promise<string> {
+async function copyInto(target: Config, source: InstallationSnapshot, progress: Progress): Promise<string> {
   const { header, root } = source;
   let checked = '';
   const migrations = listMigrations();
@@ -68,11 +69,12 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
     schema: header.schema,
     mark: `${RESTORING} copy ${await stateOf(source)}`,
     isCheckedFirst: false,
+    progress,
     records: () => source.records(),
     finish: async (database, { content: journal }) => {
       await migrate(database, migrations);
       const check = async (kernel: Kernel) => {
-        checked = await checkCopy(kernel, 'The copy');
+        checked = await checkCopy(kernel, 'The copy', progress);
       };
       const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens: false, journal, check };
       return finishRestore(target, database, from);

@@ -13,6 +13,7 @@ import { JOURNAL_FILE } from '../start/open-audit.ts';
 import { DATABASE_FILE } from '../start/open-storage.ts';
 import type { Restored } from './finish-restore.ts';
 import { JournalCopy } from './journal-copy.ts';
+import { NOT_SHOWN, type Progress } from './progress.ts';
 import { bytesOf, type Filling, postgresFilling, type Row, sqliteFilling } from './snapshot-store.ts';
 
 const UNFINISHED_SUFFIX = '.restoring';
@@ -37,6 +38,7 @@ export interface Source {
   mark: string;
   /** Whether the records are read to their end before anything is written, so that a source that is refused leaves nothing behind. */
   isCheckedFirst: boolean;
+  progress?: Progress;
   /** The last record holds the counts. */
   records(): AsyncIterable<SourceRecord> | Iterable<SourceRecord>;
   finish(database: Database, journal: JournalCopy): Promise<Restored>;
@@ -54,7 +56,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
     for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
   };
   refuseUsedFolder(config.dataDir);
-  if (source.isCheckedFirst) await requireWhole(source);
+  const total = source.isCheckedFirst ? await requireWhole(source) : null;
   makeDataFolder(config.dataDir);
   const lock = lockDataFolder(config.dataDir);
   let isJournalWritten = false;
@@ -67,7 +69,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
     const filling = sqliteFilling(unfinished);
     let journal: JournalCopy;
     try {
-      journal = await fill(filling, source);
+      journal = await fill(filling, source, total);
       isJournalWritten = true;
       journal.writeTo(join(config.dataDir, JOURNAL_FILE));
       await filling.commit();
@@ -100,10 +102,10 @@ async function intoServer(config: Config, url: string, source: Source): Promise<
   try {
     const found = await installationThere(database);
     if (found !== null && found.rootKeyId !== source.mark) throw notEmpty('there');
-    if (found === null && source.isCheckedFirst) await requireWhole(source);
+    const total = found === null && source.isCheckedFirst ? await requireWhole(source) : null;
     makeDataFolder(config.dataDir);
     if (found === null) await migrateTo(database, source.schema);
-    const journal = found === null ? await fillServer(url, source) : await journalOf(source);
+    const journal = found === null ? await fillServer(url, source, total) : await journalOf(source);
     return await source.finish(database, journal);
   } finally {
     await database.close();
@@ -117,10 +119,10 @@ async function migrateTo(database: Database, schema: number): Promise<void> {
   );
 }
 
-async function fillServer(url: string, source: Source): Promise<JournalCopy> {
+async function fillServer(url: string, source: Source, total: number | null): Promise<JournalCopy> {
   const filling = await postgresFilling(url);
   try {
-    const journal = await fill(filling, source);
+    const journal = await fill(filling, source, total);
     await filling.commit();
     return journal;
   } catch (error) {
@@ -136,26 +138,35 @@ function notEmpty(where: string): StartError {
 }
 
 /** Reads every record, which authenticates it, and counts the rows. */
-async function requireWhole(source: Source): Promise<void> {
+async function requireWhole(source: Source): Promise<number> {
+  const { progress = NOT_SHOWN } = source;
+  let done = 0;
+  progress.begin({ title: 'Checking', unit: 'rows', total: null });
   const found = new Map<string, number>();
   let expected: Readonly<Record<string, number>> | null = null;
   for await (const record of source.records()) {
-    if ('table' in record) found.set(record.table, (found.get(record.table) ?? 0) + 1);
-    else if ('counts' in record) expected = record.counts;
+    if ('table' in record) {
+      found.set(record.table, (found.get(record.table) ?? 0) + 1);
+      progress.reach(++done);
+    } else if ('counts' in record) expected = record.counts;
   }
   const tables = new Set([...found.keys(), ...Object.keys(expected ?? {})]);
   if (expected === null || [...tables].some((table) => (found.get(table) ?? 0) !== (expected?.[table] ?? 0)))
     throw notWhole();
+  return done;
 }
 
-/** Inserts every row, then compares the row count of each table. */
-async function fill(filling: Filling, source: Source): Promise<JournalCopy> {
+/** Inserts every row, then compares the row count of each table. `total` is how many there are, if they were read before. */
+async function fill(filling: Filling, source: Source, total: number | null): Promise<JournalCopy> {
+  const { progress = NOT_SHOWN } = source;
+  progress.begin({ title: 'Writing', unit: 'rows', total });
   const journal = new JournalCopy();
   const inserted = new Set<string>();
   let expected: Readonly<Record<string, number>> | null = null;
   let table = '';
   let rows: Row[] = [];
   let bytes = 0;
+  let done = 0;
   const flush = async () => {
     await filling.insert(table, rows);
     [rows, bytes] = [[], 0];
@@ -168,6 +179,7 @@ async function fill(filling: Filling, source: Source): Promise<JournalCopy> {
       table = record.table;
       inserted.add(table);
       rows.push(filledRow(table, record.row, source));
+      progress.reach(++done);
       bytes += bytesOf(record.row);
     } else journal.take(record);
   }

@@ -20,6 +20,8 @@ export interface InstallationSnapshot {
   /** Rows by table, then the journal, and the counts last. */
   records(): AsyncGenerator<SourceRecord>;
   rows(table: string): AsyncIterable<Row>;
+  /** How many rows `records` has. */
+  rowCount(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ export async function installationSnapshot(config: Config): Promise<Installation
       root,
       records: () => recordsOf(snapshot, journal),
       rows: (table) => snapshot.rows(table),
+      rowCount: () => rowCountOf(snapshot),
       close: () => snapshot.close(),
     };
   } catch (error) {
@@ -90,6 +93,12 @@ async function first(snapshot: Snapshot, table: string): Promise<Row | undefined
   const all: Row[] = [];
   for await (const row of snapshot.rows(table)) all.push(row);
   return all[0];
+}
+
+async function rowCountOf(snapshot: Snapshot): Promise<number> {
+  let count = 0;
+  for (const table of await snapshot.tables()) if (table !== VERSION_TABLE) count += await snapshot.count(table);
+  return count;
 }
 
 async function* recordsOf(snapshot: Snapshot, journal: Buffer | null): AsyncGenerator<SourceRecord> {

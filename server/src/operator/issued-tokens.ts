@@ -1,5 +1,6 @@
-import { CONNECTION_TOKENS, connectionNumbers } from '../features/app-connections/index.ts';
-import { TOKENS } from '../features/tokens/index.ts';
+import { CONNECTION_TOKENS } from '../features/app-connections/login/index.ts';
+import { connectionNumbers } from '../features/app-connections/storage/index.ts';
+import { TOKENS } from '../features/tokens/storage/index.ts';
 import type { Reader, Tx } from '../kernel/storage/database.ts';
 
 /** A token that is usable now, with what the operator may see of it. */

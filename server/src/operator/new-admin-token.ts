@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { insertToken, issueToken } from '../features/tokens/index.ts';
-import { listActiveAdmins, lockUser } from '../features/users/index.ts';
+import { issueToken } from '../features/tokens/index.ts';
+import { insertToken } from '../features/tokens/storage/index.ts';
+import { listActiveAdmins, lockUser } from '../features/users/storage/index.ts';
 import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
 import { DAY_MS, timestamp } from '../kernel/base/clock.ts';
 import { StartError } from '../kernel/base/data-folder.ts';

@@ -32,6 +32,8 @@ const ENDED = [
 
 export interface RekeyOptions extends RootChange {
   isRevokingTokens: boolean;
+  /** Called now and then with how many rows of the tenant have a new MAC. */
+  onRows?(checked: number): void;
 }
 
 export interface RekeyedRows {
@@ -46,7 +48,7 @@ export interface RekeyedRows {
 export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOptions): Promise<RekeyedRows> {
   const { now, isRevokingTokens } = options;
   const keys = await RekeyedTenant.replace(tx, tenantId, { ...options, ended: ENDED });
-  const findings = await renewRows(tx, keys);
+  const findings = await renewRows(tx, keys, options.onRows);
   for (const row of await retireAuthorities(tx, keys, now)) addForged(findings, 'certificate_authorities', row);
   for (const row of await retireKeys(tx, keys, now)) addForged(findings, 'pqc_keys', row);
   if (tenantId === SYSTEM_TENANT) {
@@ -62,10 +64,11 @@ export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOption
 }
 
 /** From here on, rows in this transaction are verified and written under the new key. */
-async function renewRows(tx: Tx, keys: RekeyedTenant): Promise<RowFindings> {
+async function renewRows(tx: Tx, keys: RekeyedTenant, onRows: RekeyOptions['onRows']): Promise<RowFindings> {
   const { tenantId } = keys;
   const to = keys.macKey(ROW_PURPOSE);
-  const findings = await renewMacs(tx, AUTHENTICATED_TABLES, tenantId, { from: keys.newestOldMacKey(ROW_PURPOSE), to });
+  const from = keys.newestOldMacKey(ROW_PURPOSE);
+  const findings = await renewMacs(tx, AUTHENTICATED_TABLES, tenantId, { from, to, ...(onRows && { onRows }) });
   tx.changes.useKey(tenantId, to);
   return findings;
 }

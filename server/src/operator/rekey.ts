@@ -1,3 +1,4 @@
+import { AUTHENTICATED_TABLES } from '../assembly/authenticated-tables.ts';
 import { HEAD_PURPOSE } from '../kernel/audit/chain/heads.ts';
 import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
@@ -16,6 +17,7 @@ import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import type { Config } from '../settings/config.ts';
 import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../start/installation.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
+import { NOT_SHOWN, type Progress } from './progress.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
 import { withKernel } from './with-kernel.ts';
 
@@ -33,7 +35,11 @@ interface NextKey {
  * written from now on nor forge a row. It is one transaction, so that at any instant one root key opens everything, and that key is in its file or
  * beside it as `….next`.
  */
-export async function rekey(config: Config, options: { revokeTokens?: boolean } = {}): Promise<string> {
+export async function rekey(
+  config: Config,
+  options: { revokeTokens?: boolean; progress?: Progress } = {},
+): Promise<string> {
+  const { progress = NOT_SHOWN } = options;
   requireNewKey(config);
   await refuseOtherNodes(config);
   return withKernel(config, async ({ kernel, installation, operator }) => {
@@ -48,8 +54,13 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
       next.keep();
       kernel.database.scrubAfterCommit();
       const done: RekeyedRows[] = [];
+      progress.begin({ title: 'Replacing keys', unit: 'rows', total: progress.isShown ? await countRows(tx) : null });
+      let rows = 0;
+      const onRows = (checked: number) => progress.reach(rows + checked);
       for (const tenantId of await lockKeys(tx)) {
-        const rekeyed = await rekeyTenant(tx, tenantId, { ...change, isRevokingTokens: options.revokeTokens === true });
+        const isRevokingTokens = options.revokeTokens === true;
+        const rekeyed = await rekeyTenant(tx, tenantId, { ...change, isRevokingTokens, onRows });
+        rows += rekeyed.findings.checked;
         if (tenantId !== SYSTEM_TENANT) await record(kernel, tx, rekeyed, change);
         done.push(rekeyed);
       }
@@ -73,6 +84,19 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
       'Database backups made before now can be restored only with the old key: keep it with them, and nowhere else.',
     ].join(' ');
   });
+}
+
+/** The rows that get a new MAC. */
+async function countRows(tx: Tx): Promise<number> {
+  let count = 0;
+  for (const { name } of AUTHENTICATED_TABLES) {
+    const { rows } = await tx
+      .selectFrom(name)
+      .select((eb) => eb.fn.countAll().as('rows'))
+      .executeTakeFirstOrThrow();
+    count += Number(rows);
+  }
+  return count;
 }
 
 async function record(kernel: Kernel, tx: Tx, done: RekeyedRows, { from, to, now }: RootChange): Promise<void> {

@@ -17,6 +17,7 @@ import { linesOf } from './backup-rows.ts';
 import { checkCopy } from './check-copy.ts';
 import { fillDatabase } from './fill-database.ts';
 import { finishRestore, type Restored, type RestoredFrom } from './finish-restore.ts';
+import { NOT_SHOWN, type Progress } from './progress.ts';
 
 export interface RestoreOptions {
   revokeTokens?: boolean;
@@ -24,18 +25,23 @@ export interface RestoreOptions {
   at?: number;
   /** The full backup that an incremental one needs, if it is not in the same folder. */
   base?: string;
+  progress?: Progress;
 }
 
 /** Restores a backup of either database into an empty folder or database. `source` is its file, or the folder that has it. */
 export async function restore(config: Config, source: string, options: RestoreOptions = {}): Promise<string> {
   const isRevokingTokens = options.revokeTokens === true;
   const file = chosenBackup(source, options.at ?? null);
-  const { restored, madeAt } = await restoreInto(config, { file, base: options.base ?? null }, { isRevokingTokens });
+  const { restored, madeAt } = await restoreInto(
+    config,
+    { file, base: options.base ?? null, progress: options.progress ?? NOT_SHOWN },
+    { isRevokingTokens },
+  );
   return restoredText(restored, madeAt, isRevokingTokens);
 }
 
 /** Restores a backup into a folder that is removed again, and verifies what it contains. Neither the service nor its database is involved. */
-export async function verifyBackup(config: Config, source: string): Promise<string> {
+export async function verifyBackup(config: Config, source: string, progress: Progress = NOT_SHOWN): Promise<string> {
   const file = chosenBackup(source, null);
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-verify-'));
   const remove = () => rmSync(scratch, { recursive: true, force: true });
@@ -46,11 +52,11 @@ export async function verifyBackup(config: Config, source: string): Promise<stri
   for (const signal of SIGNALS) process.once(signal, interrupted);
   let checked = '';
   const check = async (kernel: Kernel) => {
-    checked = await checkCopy(kernel, 'The backup');
+    checked = await checkCopy(kernel, 'The backup', progress);
   };
   try {
     const target = { ...config, dataDir: scratch, databaseUrl: null };
-    const { madeAt } = await restoreInto(target, { file, base: null }, { isRevokingTokens: false, check });
+    const { madeAt } = await restoreInto(target, { file, base: null, progress }, { isRevokingTokens: false, check });
     return `The backup of ${madeAt} can be restored: ${checked}`;
   } finally {
     for (const signal of SIGNALS) process.off(signal, interrupted);
@@ -62,7 +68,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function restoreInto(
   config: Config,
-  from: { file: string; base: string | null },
+  from: { file: string; base: string | null; progress: Progress },
   how: Pick<RestoredFrom, 'isRevokingTokens' | 'check'>,
 ): Promise<{ restored: Restored; madeAt: string }> {
   const reader = new BackupReader(from.file);
@@ -88,6 +94,7 @@ async function restoreInto(
       mark: `${RESTORING} ${header.made_at}`,
       // What is restored on trial is removed in any case.
       isCheckedFirst: how.check === undefined,
+      progress: from.progress,
       records: () => sourceRecords(linesOf(reader, base, root.key)),
       finish: async (database, { content: journal }) => {
         await migrate(database, migrations);

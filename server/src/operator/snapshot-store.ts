@@ -1,4 +1,5 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { Client } from 'pg';
 import { connectTo } from '../kernel/storage/database-servers.ts';
 
 const BACKUP = { application_name: 'coffer backup' };
@@ -25,6 +26,7 @@ function lengthOf(value: unknown): number {
 export interface Snapshot {
   tables(): Promise<string[]>;
   rows(table: string): AsyncIterable<Row>;
+  count(table: string): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -55,8 +57,18 @@ export function sqliteSnapshot(file: string): Snapshot {
     async *rows(table) {
       for (const row of database.prepare(`select * from ${quoted(table)}`).iterate()) yield row;
     },
+    count: async (table) => sqliteCount(database, table),
     close: async () => database.close(),
   };
+}
+
+function sqliteCount(database: DatabaseSync, table: string): number {
+  return Number(database.prepare(`select count(*) as n from ${quoted(table)}`).get()?.['n']);
+}
+
+async function postgresCount(client: Pick<Client, 'query'>, table: string): Promise<number> {
+  const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${quoted(table)}`);
+  return Number(rows[0]?.n);
 }
 
 export function sqliteFilling(file: string): Filling & { close(): void } {
@@ -72,7 +84,7 @@ export function sqliteFilling(file: string): Filling & { close(): void } {
           .run(...(Object.values(row) as SQLInputValue[]));
       }
     },
-    count: async (table) => Number(database.prepare(`select count(*) as n from ${quoted(table)}`).get()?.['n']),
+    count: async (table) => sqliteCount(database, table),
     commit: async () => database.exec('commit; pragma wal_checkpoint(truncate)'),
     undo: async () => database.exec('rollback'),
     close: () => database.close(),
@@ -96,6 +108,7 @@ export async function postgresSnapshot(url: string): Promise<Snapshot> {
       }
       await client.query('close backup');
     },
+    count: (table) => postgresCount(client, table),
     close: () => client.end(),
   };
 }
@@ -120,10 +133,7 @@ export async function postgresFilling(url: string): Promise<Filling & { close():
         );
       }
     },
-    count: async (table) => {
-      const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${quoted(table)}`);
-      return Number(rows[0]?.n);
-    },
+    count: (table) => postgresCount(client, table),
     commit: async () => {
       await client.query('commit');
     },

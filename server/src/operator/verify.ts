@@ -6,6 +6,7 @@ import type { Kernel } from '../kernel/request/kernel.ts';
 import type { Reader } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import type { Config } from '../settings/config.ts';
+import { NOT_SHOWN, type Progress } from './progress.ts';
 import { withKernel } from './with-kernel.ts';
 
 /**
@@ -15,10 +16,11 @@ import { withKernel } from './with-kernel.ts';
 export function verifyInstallation(
   config: Config,
   checkpointFiles: readonly string[],
+  progress: Progress = NOT_SHOWN,
 ): Promise<{ report: string; isValid: boolean }> {
   const expected = checkpointFiles.flatMap(checkpointsIn);
   return withKernel(config, async ({ kernel }) => {
-    const { lines, isValid } = await verifyAll(kernel, expected);
+    const { lines, isValid } = await verifyAll(kernel, expected, progress);
     lines.push(isValid ? 'Verification succeeded.' : 'VERIFICATION FAILED: see above.');
     return { report: lines.join('\n'), isValid };
   });
@@ -28,6 +30,7 @@ export function verifyInstallation(
 export async function verifyAll(
   kernel: Kernel,
   expected: readonly CheckpointFile[],
+  progress: Progress,
 ): Promise<{ lines: string[]; isValid: boolean; tenantIds: string[] }> {
   const parts = { kernel, keys: new PqcKeys(kernel) };
   const lines: string[] = [];
@@ -38,13 +41,25 @@ export async function verifyAll(
     isValid = false;
     lines.push(`${tenantId}: checkpoint ${id} exists for it, but the tenant does not`);
   }
+  const total = progress.isShown ? await countEntries(kernel.database.read) : null;
+  progress.begin({ title: 'Verifying', unit: 'entries', total });
+  let done = 0;
   for (const tenantId of tenantIds) {
+    const onSeq = (seq: number) => progress.reach(done + seq);
     const own = expected.filter((one) => one.tenantId === tenantId);
-    const verification = await verifyTenant(parts, tenantId, { expected: own });
+    const verification = await verifyTenant(parts, tenantId, { expected: own, onSeq });
+    done += verification.entries;
+    progress.reach(done);
     isValid &&= verification.valid;
     lines.push(...linesOf(tenantId, verification, own.length));
   }
   return { lines, isValid, tenantIds };
+}
+
+/** How far the logs of all tenants have come. */
+async function countEntries(db: Reader): Promise<number> {
+  const rows = await db.selectFrom('audit_heads').select('seq').execute();
+  return rows.reduce((sum, { seq }) => sum + Number(seq), 0);
 }
 
 /** Collects tenants from their keys, logs and this node's anchor too, because a tenant's row, or all its rows, may have been deleted. */

@@ -34,7 +34,6 @@ test('an empty environment is a complete configuration', () => {
     databasePool: defaultPool(availableParallelism(), 1),
     drainMs: 5000,
     workers: 1,
-    workersWanted: 1,
     tls: null,
     tlsPort: { port: 7443, isChosen: false },
     hasBaseUrl: false,
@@ -68,13 +67,12 @@ test('an empty string counts as unset', () => {
   assert.deepEqual(JSON.stringify(loadConfig(env)), JSON.stringify(loadConfig({})));
 });
 
-test('workers are a number from 1 to 64, or as many as there are cores, and one on SQLite', () => {
+test('workers are a number from 1 to 64, or as many as there are cores', () => {
   const workersOf = (CV_WORKERS: string, more: Record<string, string> = {}) => loadConfig({ CV_WORKERS, ...more });
   const postgres = { CV_DATABASE_URL: 'postgres://u:p@db/coffer' };
   assert.deepEqual([workersOf('1', postgres).workers, workersOf('64', postgres).workers], [1, 64]);
   assert.equal(workersOf('auto', postgres).workers, Math.min(availableParallelism(), 64));
-  const onSqlite = workersOf('3');
-  assert.deepEqual([onSqlite.workers, onSqlite.workersWanted], [1, 3]);
+  assert.equal(workersOf('3').workers, 3);
   for (const wrong of ['0', '65', '-1', '1.5', 'all', '2 ', 'AUTO']) {
     assert.deepEqual(problemsOf({ CV_WORKERS: wrong }), ['CV_WORKERS must be a whole number from 1 to 64, or `auto`.']);
   }

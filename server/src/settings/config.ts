@@ -34,10 +34,8 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databasePool: number;
-  /** How many processes serve requests; 1 on SQLite, whatever was configured. */
+  /** How many processes serve requests. */
   readonly workers: number;
-  /** How many were configured. */
-  readonly workersWanted: number;
   readonly drainMs: number;
   /** `port` is the port listened on, which differs from the setting if the setting is 0. */
   baseUrl(port: number): string;
@@ -183,9 +181,7 @@ function build(values: Values, { changed, built }: OfGroups): Config {
   const derived = (port: number) => originOf(tls === null ? 'http' : 'https', values.CV_HOST, port);
   const newRootKey = newRootKeyOf(values);
   const base = (port: number) => values.CV_BASE_URL ?? derived(port);
-  const workersWanted =
-    values.CV_WORKERS === 'auto' ? Math.min(availableParallelism(), WORKERS_MAX) : values.CV_WORKERS;
-  const workers = values.CV_DATABASE_URL === null ? 1 : workersWanted;
+  const workers = values.CV_WORKERS === 'auto' ? Math.min(availableParallelism(), WORKERS_MAX) : values.CV_WORKERS;
   return Object.freeze(
     hideSecrets({
       host: values.CV_HOST,
@@ -195,7 +191,6 @@ function build(values: Values, { changed, built }: OfGroups): Config {
       databasePool: values.CV_DATABASE_POOL ?? defaultPool(availableParallelism(), workers),
       drainMs: values.CV_DRAIN_SECONDS * SECOND_MS,
       workers,
-      workersWanted,
       baseUrl: base,
       hasBaseUrl: values.CV_BASE_URL !== null,
       hosts: Object.freeze(values.CV_HOSTS ?? []),

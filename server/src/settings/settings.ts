@@ -99,7 +99,7 @@ export const SETTINGS = [
     name: 'CV_WORKERS',
     kind: workers,
     default: '1',
-    doc: `Processes that serve requests behind the same ports, 1 to ${WORKERS_MAX}, or \`auto\`: one for each processor core. More than one need \`CV_DATABASE_URL\`; on SQLite there is always one.`,
+    doc: `Processes that serve requests behind the same ports, 1 to ${WORKERS_MAX}, or \`auto\`: one for each processor core. On SQLite all of them read, and the first one writes for all.`,
     secret: false,
   },
   {

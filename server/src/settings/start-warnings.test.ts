@@ -30,13 +30,6 @@ test('a certificate is warned of once it has expired, until it is replaced', () 
   assert.deepEqual(present(), ['plain_http']);
 });
 
-test('more workers than SQLite can have are warned of, in the log alone', () => {
-  assert.deepEqual(codes({ CV_WORKERS: '2' }), ['one_worker_on_sqlite']);
-  assert.deepEqual(codes({ CV_WORKERS: '1' }), []);
-  assert.deepEqual(codes({ CV_WORKERS: '2', CV_DATABASE_URL: 'postgres://u:p@localhost/coffer' }), []);
-  assert.ok(startWarnings(loadConfig({ CV_WORKERS: '2' })).every(({ isPublic }) => !isPublic));
-});
-
 test('a database elsewhere without verified TLS is warned of', () => {
   for (const query of ['', '?sslmode=disable', '?sslmode=no-verify', '?uselibpqcompat=true&sslmode=require']) {
     assert.deepEqual(database(`postgres://u:p@db.internal/coffer${query}`), ['database_without_tls'], query);

@@ -3,12 +3,7 @@ import { isOnThisMachine } from '../kernel/base/host-name.ts';
 import { parseDatabaseUrl } from '../kernel/storage/database-url.ts';
 import type { Config } from './config.ts';
 
-export const WARNING_CODES = [
-  'plain_http',
-  'database_without_tls',
-  'one_worker_on_sqlite',
-  'expired_certificate',
-] as const;
+export const WARNING_CODES = ['plain_http', 'database_without_tls', 'expired_certificate'] as const;
 
 /** A problem that the operator should fix, although the service can run with it. */
 export interface StartWarning {
@@ -54,14 +49,6 @@ export function startWarnings(config: Config): StartWarning[] {
       message:
         'The database is on another machine, and the connection to it has no TLS or does not verify the certificate, so it can be read and changed in transit. Add sslmode=verify-full, and ' +
         'sslrootcert=FILE for a CA of your own, to CV_DATABASE_URL.',
-      isPublic: false,
-    });
-  }
-  if (config.workersWanted > config.workers) {
-    warnings.push({
-      code: 'one_worker_on_sqlite',
-      message:
-        'CV_WORKERS has no effect: with SQLite one process serves all requests. Set CV_DATABASE_URL to use PostgreSQL, or remove CV_WORKERS.',
       isPublic: false,
     });
   }

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import { assemble } from '../assembly/assemble.ts';
 import { sharedApprovalQueue } from '../features/approvals/index.ts';
 import { sharedCertificates } from '../features/certificates/index.ts';
+import { auditCalls } from '../kernel/audit/journal/shared-audit-store.ts';
+import { SqliteAuditStore } from '../kernel/audit/journal/sqlite-audit-store.ts';
 import { Authentication } from '../kernel/auth/authentication.ts';
 import { SECOND_MS } from '../kernel/base/clock.ts';
 import { setPasswordSlots } from '../kernel/crypto/passwords.ts';
@@ -14,6 +16,7 @@ import type { Kernel } from '../kernel/request/kernel.ts';
 import { Pipeline } from '../kernel/request/pipeline.ts';
 import { connectionShortage } from '../kernel/storage/connection-check.ts';
 import { findLastBackup } from '../kernel/storage/last-backup.ts';
+import { WriteServer } from '../kernel/storage/shared-sqlite/write-server.ts';
 import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
@@ -24,7 +27,7 @@ import { kernelJobs, startBackground } from './background.ts';
 import { alreadyBootstrapped, bootstrap } from './first-start.ts';
 import { isFirstTokenUnused } from './first-token.ts';
 import { openKernel } from './open-kernel.ts';
-import { openStorage } from './open-storage.ts';
+import { openSharedStorage, openStorage } from './open-storage.ts';
 import { openIdentity, showExpiry } from './tls-certificate.ts';
 
 export interface App {
@@ -54,19 +57,25 @@ export interface WorkerPosition {
   isFirst: boolean;
   /** How it gets the metrics of the others; null if there are none. */
   others: OtherWorkers | null;
+  /** The worker that writes to SQLite for the others; null if each process writes for itself. */
+  writer: { path: string; isThis: boolean } | null;
 }
 
-const ALONE: WorkerPosition = { isFirst: true, others: null };
+const ALONE: WorkerPosition = { isFirst: true, others: null, writer: null };
 
 /** Opens everything in order, then listens. Closing undoes it in the opposite order, after requests in flight have ended. */
 export async function startApp(
   config: Config,
   log: Logger,
   time: TimeSources = systemTime,
-  { isFirst, others }: WorkerPosition = ALONE,
+  { isFirst, others, writer }: WorkerPosition = ALONE,
 ): Promise<App> {
   setPasswordSlots(workerShares(config).passwordSlots);
-  const storage = await openStorage(config, { isMigrated: !isFirst, mayBeNewer: true, needsRoom: true });
+  const options = { isMigrated: !isFirst, mayBeNewer: true, needsRoom: true, isShared: writer !== null };
+  const storage =
+    writer === null || writer.isThis
+      ? await openStorage(config, options)
+      : await openSharedStorage(config, writer.path);
   try {
     await refuseWrongStart(time, storage.database);
     const opened = await openKernel({ config, time, log, database: storage.database });
@@ -100,6 +109,7 @@ export async function startApp(
     kernel.jobs.use(declaredJobs, () => jobs.wake());
     await kernel.clockGuard.firstCheck();
     if (isFirst) await logWarnings(kernel);
+    const writeServer = writer?.isThis === true ? await serveWrites(kernel, writer.path) : null;
     kernel.addresses.listening(await server.listen());
     await kernel.nodes.start();
     const background = startBackground(kernel, jobs);
@@ -108,9 +118,11 @@ export async function startApp(
     for (const worker of workers) worker.start();
     const close = async (drainMs = 0) => {
       kernel.shutdown.abort();
+      writeServer?.announceEnd();
       await sleep(drainMs);
       await server.close();
       await identity?.close();
+      await writeServer?.close();
       await background.stop();
       await kernel.nodes.stop();
       await Promise.all([...workers.map((worker) => worker.stop()), ...features.map((feature) => feature.settled?.())]);
@@ -137,6 +149,15 @@ export async function startApp(
     await storage.close();
     throw error;
   }
+}
+
+/** Lets the other workers write through this process. */
+async function serveWrites({ database, audit, log }: Kernel, path: string): Promise<WriteServer> {
+  const { store } = audit;
+  if (!(store instanceof SqliteAuditStore)) throw new Error('only SQLite needs a worker that writes');
+  const server = new WriteServer({ database, calls: auditCalls(store, audit), log });
+  await server.listen(path);
+  return server;
 }
 
 async function logWarnings({ warnings, database, config, log }: Kernel): Promise<void> {

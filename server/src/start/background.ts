@@ -48,14 +48,12 @@ export function kernelJobs(kernel: Kernel): Job[] {
   ];
 }
 
-/** Starts the work that runs beside requests. Linking and rate sharing are for several nodes; SQLite has one. */
+/** Starts the work that runs beside requests. On SQLite entries are linked as they are written. */
 export function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<void> } {
   const { audit, heads, refusals, unlistedReads, log } = kernel;
   const sharing = new RateSharing(kernel);
-  if (kernel.database.kind === 'postgres') {
-    audit.startLinking();
-    sharing.start();
-  }
+  if (kernel.database.kind === 'postgres') audit.startLinking();
+  if (kernel.database.isShared) sharing.start();
   kernel.clockGuard.start();
   kernel.traces?.start();
   heads.startAnchoring(kernel.database);

@@ -3,6 +3,7 @@ import { ANCHOR_FILE, Anchor } from '../kernel/audit/chain/anchor.ts';
 import { Heads } from '../kernel/audit/chain/heads.ts';
 import { MISSING_JOURNAL, missingJournalEntry } from '../kernel/audit/journal/journal-recovery.ts';
 import { JournalKeys } from '../kernel/audit/journal/journal-state.ts';
+import { SharedAuditStore } from '../kernel/audit/journal/shared-audit-store.ts';
 import { SqliteAuditStore } from '../kernel/audit/journal/sqlite-audit-store.ts';
 import { PostgresAuditStore } from '../kernel/audit/postgres/postgres-audit-store.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
@@ -10,6 +11,7 @@ import type { RootKey } from '../kernel/crypto/root-key.ts';
 import { findUncheckedOperator } from '../kernel/integrity/tenant-rows.ts';
 import type { KernelWithoutOperator } from '../kernel/request/kernel.ts';
 import type { PostgresDatabase } from '../kernel/storage/postgres.ts';
+import { SharedSqlite } from '../kernel/storage/shared-sqlite/shared-sqlite.ts';
 import { SqliteDatabase } from '../kernel/storage/sqlite.ts';
 
 export const JOURNAL_FILE = 'audit.journal';
@@ -28,11 +30,9 @@ export async function openAudit(parts: AuditParts, root: RootKey, unauthenticate
   const anchor = Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), root, log, metrics });
   refuseOlderRelease(anchor, unauthenticated);
   const heads = new Heads(keyring, anchor);
-  const store =
-    database instanceof SqliteDatabase
-      ? await openJournaled({ ...parts, database, heads })
-      : new PostgresAuditStore({ ...parts, database: database as PostgresDatabase, heads });
-  return { heads, store };
+  if (database instanceof SqliteDatabase) return { heads, store: await openJournaled({ ...parts, database, heads }) };
+  if (database instanceof SharedSqlite) return { heads, store: new SharedAuditStore(database) };
+  return { heads, store: new PostgresAuditStore({ ...parts, database: database as PostgresDatabase, heads }) };
 }
 
 /** Rows that were authenticated once are not authenticated anew: somebody put back an older database, perhaps with forged rows. */

@@ -13,6 +13,8 @@ import {
 } from '../kernel/storage/migrate.ts';
 import { refuseOlderNodes } from '../kernel/storage/node-sessions.ts';
 import { PostgresDatabase } from '../kernel/storage/postgres.ts';
+import { SharedSqlite } from '../kernel/storage/shared-sqlite/shared-sqlite.ts';
+import { WriteClient } from '../kernel/storage/shared-sqlite/write-client.ts';
 import { SqliteDatabase } from '../kernel/storage/sqlite.ts';
 import { refuseTransactionPooling } from '../kernel/storage/transaction-pooling.ts';
 import type { Config } from '../settings/config.ts';
@@ -31,7 +33,7 @@ export interface OpenedStorage {
 /** Opens the data folder and the database, and brings its schema up to date, unless another worker has done so. */
 export async function openStorage(
   config: Config,
-  { isMigrated = false, mayBeNewer = false, endsOlderNodes = false, needsRoom = false } = {},
+  { isMigrated = false, mayBeNewer = false, endsOlderNodes = false, needsRoom = false, isShared = false } = {},
 ): Promise<OpenedStorage> {
   makeDataFolder(config.dataDir);
   const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
@@ -45,7 +47,7 @@ export async function openStorage(
     if (config.databaseUrl !== null) await refuseTransactionPooling(config.databaseUrl);
     database =
       config.databaseUrl === null
-        ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
+        ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE), { isShared })
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
     if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
     const migrations = listMigrations();
@@ -57,6 +59,20 @@ export async function openStorage(
     await close();
     throw error;
   }
+}
+
+/** Opens the SQLite database of the worker that writes, which has locked the data folder and brought the schema up to date. */
+export async function openSharedStorage(config: Config, writerPath: string): Promise<OpenedStorage> {
+  const writer = await WriteClient.connect(writerPath);
+  const database = new SharedSqlite(join(config.dataDir, DATABASE_FILE), writer);
+  const migrations = listMigrations();
+  try {
+    await requireMigrated(database, migrations);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return { database, applied: [], schemaVersion: schemaAfter(migrations), close: () => database.close() };
 }
 
 /** The schema would refuse their statements (recording-fence.ts), so callers would get errors from then on. */

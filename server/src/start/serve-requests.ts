@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { isPretty } from '../kernel/observability/log.ts';
+import { SharedSqlite } from '../kernel/storage/shared-sqlite/shared-sqlite.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { type App, startApp } from './app.ts';
@@ -22,7 +23,8 @@ export async function serveRequests(
 ): Promise<void> {
   const log = worker === null ? ownLog : ownLog.child({ worker: worker.position.number });
   const isFirst = worker === null || worker.position.isFirst;
-  const app = await startApp(config, log, systemTime, { isFirst, others: worker });
+  const writer = worker?.writer ?? null;
+  const app = await startApp(config, log, systemTime, { isFirst, others: worker, writer });
   // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
   const reload = new Reload(app, env);
@@ -32,6 +34,14 @@ export async function serveRequests(
     else reload.run().catch((error) => log.error({ err: error }, 'the settings could not be loaded again'));
   });
   app.kernel.schemaFence.onOutdated(() => void stop(app, worker, 'SIGTERM', EXIT_OUTDATED));
+  const { database } = app.kernel;
+  if (database instanceof SharedSqlite) {
+    database.writer.onEnding = () => void stop(app, worker, 'SIGTERM');
+    database.writer.onLost = () => {
+      log.error('the worker that writes is gone, so this worker ends: it could record nothing');
+      process.exit(1);
+    };
+  }
   worker?.onSupervisorLost(() => {
     log.error('the supervisor of the workers is gone; this worker ends after its requests');
     void stop(app, worker, 'SIGTERM');

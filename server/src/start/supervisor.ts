@@ -5,6 +5,7 @@ import type { Config } from '../settings/config.ts';
 import { MetricsRounds } from './metrics-rounds.ts';
 import { type FromWorker, POSITION_VARIABLE, type Position, type ToWorker } from './worker-messages.ts';
 import { drainMsAfter, KILL_AFTER_MS, METRICS_WAIT_MS, RAN_WELL_MS, restartDelayMs } from './worker-timing.ts';
+import { newWriterPath } from './writer-path.ts';
 
 const RANDOM_STEPS = 1000;
 
@@ -32,6 +33,7 @@ interface Slot {
  */
 export class Supervisor {
   readonly #config: Pick<Config, 'drainMs'>;
+  readonly #writerPath: string | null;
   readonly #log: Logger;
   readonly #slots: Slot[];
   readonly #metrics: MetricsRounds;
@@ -40,8 +42,9 @@ export class Supervisor {
   #restarts = 0;
   #exitCode = 0;
 
-  constructor(config: Pick<Config, 'workers' | 'drainMs'>, log: Logger) {
+  constructor(config: Pick<Config, 'workers' | 'drainMs' | 'databaseUrl'>, log: Logger) {
     const { workers } = config;
+    this.#writerPath = config.databaseUrl === null ? newWriterPath() : null;
     this.#config = config;
     this.#log = log;
     this.#slots = Array.from({ length: workers }, (_, index) => newSlot(index + 1));
@@ -74,7 +77,8 @@ export class Supervisor {
   }
 
   #fill(slot: Slot): void {
-    const position: Position = { number: slot.number, isFirst: !this.#isStarted };
+    const writerPath = this.#writerPath;
+    const position: Position = { number: slot.number, isFirst: !this.#isStarted, writerPath };
     slot.isReady = false;
     slot.isReloadDue = false;
     slot.startedAt = performance.now();

@@ -23,4 +23,6 @@ export interface Position {
   number: number;
   /** Whether it is the first process that the command started. */
   isFirst: boolean;
+  /** Where the first worker writes for the others; null on PostgreSQL, where each writes for itself. */
+  writerPath: string | null;
 }

@@ -20,6 +20,12 @@ export class Worker implements OtherWorkers {
     this.position = position;
   }
 
+  /** The worker that writes for the others, which is the first one; null if each writes for itself. */
+  get writer(): { path: string; isThis: boolean } | null {
+    const { number, writerPath } = this.position;
+    return writerPath === null ? null : { path: writerPath, isThis: number === 1 };
+  }
+
   /** Tells the supervisor that this worker listens, and reports its metrics whenever they are requested. */
   ready(metrics: () => Promise<WorkerMetrics>, onFailure: (error: unknown) => void): void {
     process.on('message', (message: ToWorker) => {

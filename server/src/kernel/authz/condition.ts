@@ -65,7 +65,8 @@ type Effect = 'allow' | 'deny';
 /** `null`: the request does not contain the attribute, so the test has no result. */
 type Answer = (context: AccessContext) => boolean | null;
 interface Test {
-  readonly kind: keyof Condition;
+  /** `until` is only in what the service grants for a time: no policy can be written with it. */
+  readonly kind: keyof Condition | 'until';
   /** Equal for all tests with the same condition. */
   readonly text: string;
   readonly holds: Answer;
@@ -73,7 +74,7 @@ interface Test {
 export type CompiledCondition = readonly Test[];
 
 /** Conditions on the request, which are known before anything is loaded. The others test the resource. */
-const OF_REQUEST: ReadonlySet<keyof Condition> = new Set(['ip_cidr', 'mfa', 'time_between']);
+const OF_REQUEST: ReadonlySet<Test['kind']> = new Set(['ip_cidr', 'mfa', 'time_between', 'until']);
 
 /**
  * Every condition present must hold. An attribute that the request lacks (no address, an unknown environment name, no tags loaded) fails closed: it
@@ -146,6 +147,12 @@ export function compileCidrs(texts: readonly string[], pointer: string): readonl
 
 function isNetwork(cidr: Cidr, address: string): boolean {
   return parseAddress(address)?.bytes.every((byte, i) => byte === cidr.bytes[i]) ?? false;
+}
+
+/** Holds before a time, in epoch milliseconds. */
+export function heldUntil(end: number): CompiledCondition {
+  const holds: Answer = ({ time }) => (Number.isFinite(time) ? time < end : null);
+  return [{ kind: 'until', text: JSON.stringify(['until', end]), holds }];
 }
 
 /** Also used for a credential's allow-list, so that an address means the same in both. */

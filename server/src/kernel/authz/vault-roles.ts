@@ -1,8 +1,16 @@
 import { named } from '../wire/named-schemas.ts';
 import { oneOf } from '../wire/wire.ts';
 import { ownPolicySize } from './compiled-size.ts';
+import { heldUntil } from './condition.ts';
 import { ALL_PATHS, exactly } from './path-ranges.ts';
-import { compileActionPattern, isResource, type Pattern, type ResourcePattern } from './pattern.ts';
+import {
+  compileActionPattern,
+  compileResourcePattern,
+  isResource,
+  type Pattern,
+  type ResourcePattern,
+  vaultResource,
+} from './pattern.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
 /** The roles that a person or group can have in a vault. */
@@ -17,6 +25,10 @@ export const VaultRoleName = named(
 export interface Membership {
   vault: string;
   role: VaultRole;
+  /** The path that it is limited to, with everything below it; otherwise the whole vault. */
+  path?: string | null;
+  /** When it ends by itself, in epoch milliseconds; otherwise it lasts. */
+  until?: number;
 }
 
 const READ = [
@@ -43,7 +55,7 @@ const WRITE = [
   'secrets:tokenize',
   'secrets:detokenize',
 ];
-const MANAGE = [...WRITE, 'vaults:update', 'vaults:delete', 'vaults:restore', 'members:*'];
+const MANAGE = [...WRITE, 'secrets:review', 'vaults:update', 'vaults:delete', 'vaults:restore', 'members:*'];
 
 /** Compiled once and shared, because a tenant may have thousands of members. */
 const ACTIONS: Record<VaultRole, readonly Pattern[]> = {
@@ -57,16 +69,22 @@ const ACTIONS: Record<VaultRole, readonly Pattern[]> = {
  * role are one set with a single lookup instead of a pattern each.
  */
 export function membershipPolicy(memberships: readonly Membership[]): CompiledPolicy {
-  const statements = VAULT_ROLES.flatMap((role): CompiledStatement[] => {
-    const vaults = new Set(memberships.filter((m) => m.role === role).map((m) => m.vault));
+  const timed = memberships.filter(({ until }) => until !== undefined);
+  const lasting = VAULT_ROLES.flatMap((role): CompiledStatement[] => {
+    const ofRole = memberships.filter((m) => m.role === role && m.until === undefined);
+    const vaults = new Set(ofRole.map((m) => m.vault));
     if (vaults.size === 0) return [];
     const actions = ACTIONS[role];
     return [{ sid: role, effect: 'allow', actions, resources: [inVaults(vaults)], condition: [] }];
   });
+  const statements = [...lasting, ...timed.map(timedStatement)];
   const byAction = new Map<string, CompiledStatement[]>();
   return {
     name: MEMBERSHIPS,
-    bytes: ownPolicySize(memberships.length, []),
+    bytes: ownPolicySize(
+      memberships.length,
+      timed.flatMap(({ path }) => path ?? []),
+    ),
     cost: statements.length,
     statements,
     statementsFor(action) {
@@ -78,6 +96,13 @@ export function membershipPolicy(memberships: readonly Membership[]): CompiledPo
       return { allow, deny: [] };
     },
   };
+}
+
+/** The condition is compared with the time of each request, so that access ends on every node at that time, whatever is cached. */
+function timedStatement({ vault, role, path, until = 0 }: Membership): CompiledStatement {
+  const resource =
+    path == null ? inVaults(new Set([vault])) : compileResourcePattern(`${vaultResource(vault, path)}/**`);
+  return { sid: role, effect: 'allow', actions: ACTIONS[role], resources: [resource], condition: heldUntil(until) };
 }
 
 /** The highest role that memberships among these policies give in a vault, to say so; what is allowed is decided by all policies together. */

@@ -44,6 +44,7 @@ export const ERROR_CODES = {
     'A secret without an environment can be placed in a production vault only with `promote: true`.',
   ],
   VAULT_ENV_CONFLICT: [409, "The secret's environment conflicts with that of the vault."],
+  REVIEW_REQUIRED: [409, 'Changes of the vault are reviewed, and this one cannot wait for that.'],
   VAULT_OUT_OF_SCOPE: [409, "The requested vault or path is outside the scope of the caller's connection."],
   ZK_FLAG_IMMUTABLE: [409, '`is_zero_knowledge` is set when a vault is created and never changes.'],
   ZkBoundaryViolation: [

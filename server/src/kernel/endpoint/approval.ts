@@ -5,9 +5,9 @@ import { id, object, oneOf, timestampText } from '../wire/wire.ts';
 
 /**
  * The role that approves a step: a manager of the vault, for whom an admin stands in only if the vault has no other manager, or an admin. Each level
- * must be approved by a different person, as long as the tenant has one.
+ * must be approved by a different person, as long as the tenant has one. A reviewer has `secrets:review` on what is changed; nobody stands in.
  */
-export type ApprovalLevel = 'vault_manager' | 'admin';
+export type ApprovalLevel = 'vault_manager' | 'admin' | 'reviewer';
 
 interface ApprovalRule {
   /** It waits for a second, separate call even if nobody else could approve it, because it cannot be undone or a person asks it for themselves. */
@@ -35,6 +35,8 @@ export const APPROVAL_RULES = {
   mfa_disable: { alwaysWaits: false, levels: ['admin'] },
   siem_change: { alwaysWaits: false, levels: ['admin'] },
   rbac_change: { alwaysWaits: false, levels: ['admin'] },
+  secret_change: { alwaysWaits: true, levels: ['reviewer'] },
+  access_request: { alwaysWaits: true, levels: ['vault_manager'] },
   mfa_trust: {
     alwaysWaits: true,
     needsProof: true,

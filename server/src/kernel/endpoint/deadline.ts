@@ -12,7 +12,8 @@ export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
   #isCommitting = false;
-  #onOver: () => void = () => {};
+  /** Null once the work has ended. Otherwise the request and its response stay in memory until the next full collection of garbage. */
+  #waiting: { resolve: (answer: unknown) => void; late: (error: CofferError) => unknown } | null = null;
 
   constructor(allowedMs: number) {
     this.#allowedMs = allowedMs;
@@ -22,14 +23,29 @@ export class Deadline {
   /** Begins the work, and resolves like it, or with `late` if the time is over first. */
   answer<T>(work: () => Promise<T>, late: (error: CofferError) => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#onOver = () => {
-      if (!this.#isCommitting) resolve(late(this.#error()));
-    };
+    this.#waiting = { resolve: resolve as (answer: unknown) => void, late };
     this.resume();
-    work()
-      .then(resolve, reject)
-      .finally(() => clearTimeout(this.#timer));
+    work().then(
+      (answer) => {
+        this.#end();
+        resolve(answer);
+      },
+      (error: unknown) => {
+        this.#end();
+        reject(error);
+      },
+    );
     return promise;
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    this.#waiting = null;
+  }
+
+  #onOver(): void {
+    this.#isOver = true;
+    if (!this.#isCommitting) this.#waiting?.resolve(this.#waiting.late(this.#error()));
   }
 
   /** The time of the caller does not count: how long a body takes has limits of its own. */
@@ -40,10 +56,7 @@ export class Deadline {
 
   resume(): void {
     this.#startedAt = performance.now();
-    this.#timer = setTimeout(() => {
-      this.#isOver = true;
-      this.#onOver();
-    }, this.#leftMs);
+    this.#timer = setTimeout(() => this.#onOver(), this.#leftMs);
     this.#timer.unref();
   }
 

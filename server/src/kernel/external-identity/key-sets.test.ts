@@ -15,13 +15,13 @@ const source: KeySource = { owner: 'tenant_a', issuer: issuer.url, jwksUrl: issu
 
 let now: number;
 let sets: KeySets;
-beforeEach(() => {
+function newSets(): void {
   now = 1_000_000;
   sets = new KeySets(http, { now: () => now });
   issuer.keys = [first.jwk];
   issuer.instead.clear();
   issuer.requests.length = 0;
-});
+}
 
 const find = (key: Pick<IssuerKey, 'kid'>, from: KeySource = source) => sets.find(from, key.kid, 'ES256');
 const fetches = () => issuer.timesRequested('/keys');
@@ -38,6 +38,8 @@ async function refused(work: Promise<unknown>, reason: RegExp, code = 'LOGIN_DEN
 const missing = (work: Promise<unknown>, reason = /no such key/) => refused(work, reason, 'JWKS_KEY_NOT_FOUND');
 
 describe('keeping keys', () => {
+  beforeEach(newSets);
+
   test('they are fetched once for their time, by however many ask at once', async () => {
     await Promise.all(Array.from({ length: 50 }, () => find(first)));
     now += TTL_MS - 1;
@@ -112,6 +114,8 @@ describe('keeping keys', () => {
 });
 
 describe('key sets that are not used', () => {
+  beforeEach(newSets);
+
   test('a key id that two keys have is nobody’s, even if one of them is of no use to us', async () => {
     for (const twin of [{ ...second.jwk, kid: 'first' }, { kty: 'oct', k: 'AAAA', kid: 'first' }, { kid: 'first' }]) {
       sets = new KeySets(http, { now: () => now });
@@ -209,6 +213,8 @@ describe('key sets that are not used', () => {
 });
 
 describe('discovery', () => {
+  beforeEach(newSets);
+
   const discovered: KeySource = { ...source, jwksUrl: null };
   const DISCOVERY = '/.well-known/openid-configuration';
 

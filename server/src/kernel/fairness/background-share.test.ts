@@ -17,9 +17,9 @@ function fillTheLoop(): void {
   };
   turn();
 }
-afterEach(() => {
+function restore(): void {
   isBusy = false;
-});
+}
 
 const PIECE_MS = 4;
 const PIECES = 8;
@@ -31,6 +31,8 @@ async function timeOfPieces(): Promise<number> {
 }
 
 describe('background work', () => {
+  afterEach(restore);
+
   test('gets a twentieth of a busy event loop, and what it wants of an idle one', async () => {
     const idle = await timeOfPieces();
     fillTheLoop();

@@ -25,8 +25,8 @@ test('what the schema does not know is hidden', () => {
   assert.deepEqual(redacted(Body, { name: 'ann', more: 'x' }), { name: 'ann', more: REDACTED });
 });
 
-/** Fields about a Secret of Kubernetes, which say what it is called and what kind it is. */
-const ABOUT_SECRETS = ['createClusterPolicy.secret_name', 'createClusterPolicy.secret_type'];
+/** Fields about a secret that say which one it is, or what a Secret of Kubernetes is called and what kind it is. */
+const ABOUT_SECRETS = ['restoreSecret.secret_id', 'createClusterPolicy.secret_name', 'createClusterPolicy.secret_type'];
 
 test('every body that can wait for approval hides its credentials', () => {
   const looksSecret = /password|secret|otp|private|credential/i;

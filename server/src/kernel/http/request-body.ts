@@ -13,6 +13,8 @@ import { announcedLength, awaitsContinue } from './unread-body.ts';
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 /** The initial allocation, or less if the announced length is smaller. An announced length alone must not allocate memory. */
 const FIRST_BYTES = 64 * 1024;
+/** Of a body for which no memory is allocated on its own. */
+const SHORT_BYTES_MAX = 1024;
 /** Each piece costs some microseconds, whatever its size, so there may be only few of them unless they are large on average. */
 const PIECES_MAX = 4096;
 const PIECE_BYTES = 64;
@@ -42,7 +44,9 @@ export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metric
   return {
     budgets,
     json: new JsonThread(),
-    onHeld: (bytes) => metrics.bodyBytes.inc(bytes),
+    onHeld: (bytes) => {
+      metrics.bodyBytes += bytes;
+    },
     onRefused: (reason) => metrics.bodiesRefused.labels(reason).inc(),
   };
 }
@@ -181,7 +185,8 @@ class Collected {
   #grow(needed: number): void {
     const capacity = Math.min(this.#bytesMax, Math.max(needed, FIRST_BYTES, 2 * this.#buffer.length));
     this.#take(capacity - this.#buffer.length);
-    const grown = Buffer.allocUnsafeSlow(capacity);
+    // A short body shares its memory with others, because an allocation of its own takes longer than reading it.
+    const grown = capacity <= SHORT_BYTES_MAX ? Buffer.allocUnsafe(capacity) : Buffer.allocUnsafeSlow(capacity);
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;
   }

@@ -11,7 +11,7 @@ export async function renewMacs(
   tx: Tx,
   tables: readonly AnyAuthenticatedTable[],
   tenantId: string,
-  keys: { from: MacKey | undefined; to: MacKey },
+  { from, to, onRows }: { from: MacKey | undefined; to: MacKey; onRows?(checked: number): void },
 ): Promise<RowFindings> {
   const findings = new RowFindings();
   for (const table of tables) {
@@ -19,11 +19,12 @@ export async function renewMacs(
       const renewed: { row: (typeof rows)[number]; mac: Buffer }[] = [];
       for (const row of rows) {
         findings.checked++;
-        const isAuthentic = keys.from !== undefined && table.isAuthenticWith(keys.from, row);
-        if (isAuthentic) renewed.push({ row, mac: table.mac(keys.to, row) });
+        const isAuthentic = from !== undefined && table.isAuthenticWith(from, row);
+        if (isAuthentic) renewed.push({ row, mac: table.mac(to, row) });
         else findings.add({ table: table.name, row: table.keyText(row), problem: 'forged' });
       }
       await table.writeMacs(tx, renewed);
+      onRows?.(findings.checked);
     }
   }
   return findings;

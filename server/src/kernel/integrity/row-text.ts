@@ -28,11 +28,11 @@ export function appendedText(values: readonly (ColumnValue | undefined)[]): stri
 /** The head and the length of a sealed value. */
 export function sealedText(value: Uint8Array | null): string {
   if (value === null) return 'n;';
-  return `h${value.length}:${hexOf(value.subarray(0, SEALED_HEAD_BYTES))};`;
+  return `h${value.length}:${hexOf(value, SEALED_HEAD_BYTES)};`;
 }
 
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+function hexOf(bytes: Uint8Array, most = bytes.length): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, most)).toString('hex');
 }
 
 /** The digest in the audit log. It has no key, so that it outlives a change of keys. Rows hold no short secrets, only hashes and sealed values. */

@@ -1,4 +1,3 @@
-import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../base/clock.ts';
 import type { Database } from '../storage/database.ts';
@@ -9,9 +8,6 @@ import { type RateLimiter, SHARED_INTERVAL_MS, type SharedCount, WINDOW_MS } fro
 const INTERVAL_MS = SECOND_MS;
 const KEYS_PER_ROUND_MAX = 1000;
 export const WINDOWS_STORED_MS = 10 * MINUTE_MS;
-const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
-  select $1, v.subject, '', v.start, $2, v.used from unnest($3::text[], $4::bigint[], $5::bigint[]) as v(subject, start, used)
-  on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`;
 
 export interface RateSharingParts {
   readonly database: Database;
@@ -22,7 +18,7 @@ export interface RateSharingParts {
 }
 
 /**
- * Shares counts between the nodes of one PostgreSQL database, once a second. A limit can be exceeded only by what the other nodes count in that
+ * Shares counts between the nodes of one database, once a second. A limit can be exceeded only by what the other nodes count in that
  * second.
  */
 export class RateSharing {
@@ -85,9 +81,24 @@ export class RateSharing {
   }
 
   async #tell(counts: readonly SharedCount[]): Promise<void> {
-    const columns = [counts.map((c) => c.key), counts.map((c) => c.start), counts.map((c) => c.used)];
+    const rows = counts.map(({ key, start, used }) => ({
+      tenant_id: SYSTEM_TENANT,
+      subject: key,
+      rate_class: '',
+      window_start: start,
+      node_id: this.#nodeId,
+      used,
+    }));
     await this.#database.transaction(async (tx) => {
-      await tx.executeQuery(CompiledQuery.raw(UPSERT, [SYSTEM_TENANT, this.#nodeId, ...columns]));
+      await tx
+        .insertInto('rate_windows')
+        .values(rows)
+        .onConflict((c) =>
+          c
+            .columns(['tenant_id', 'subject', 'rate_class', 'window_start', 'node_id'])
+            .doUpdateSet({ used: (eb) => eb.ref('excluded.used') }),
+        )
+        .execute();
     });
   }
 

@@ -19,7 +19,7 @@ export type NodeFacts = Pick<
 
 /**
  * The nodes that use the same database, as each of them reports itself every few seconds. It informs operators and decides nothing, so the rows are
- * not authenticated. On SQLite there is one node, which knows itself.
+ * not authenticated. A process that has the database to itself is the only node.
  */
 export class NodeList {
   readonly #database: Database;
@@ -40,7 +40,7 @@ export class NodeList {
 
   /** Reports this node, and goes on doing so. */
   async start(): Promise<void> {
-    if (this.#database.kind === 'sqlite') return;
+    if (!this.#database.isShared) return;
     await this.#report();
     this.#timer = setInterval(() => {
       this.#reporting = this.#reporting.then(() => this.#report());
@@ -58,7 +58,7 @@ export class NodeList {
 
   async list(): Promise<ListedNode[]> {
     const seen_at = this.#clock.now();
-    if (this.#database.kind === 'sqlite') return [{ ...this.#own, seen_at }];
+    if (!this.#database.isShared) return [{ ...this.#own, seen_at }];
     const rows = await this.#database.read
       .selectFrom('nodes')
       .select(['node_id', 'release', 'commit_id', 'schema_version', 'region', 'started_at', 'seen_at'])

@@ -45,7 +45,7 @@ test('counters and histograms are added, and gauges are merged as each declares'
     [a, 10],
     [b, 32],
   ] as const) {
-    metrics.bodyBytes.set(bytes);
+    metrics.bodyBytes = bytes;
     metrics.gauge('cv_failing', '1 if it fails.', 'max').set(bytes > 20 ? 1 : 0);
     metrics.collect('cv_stored', 'The same for all.', async () => 7);
     metrics.collectBy({ name: 'cv_stored_total', help: 'The same for all.', labels: ['of'] }, async () => [
@@ -92,7 +92,7 @@ test('the totals of a worker that ended stay, and what it held is gone', async (
   a.jobRuns.labels('sweep', 'success').inc(1);
   ended.jobRuns.labels('sweep', 'success').inc(4);
   ended.observeRequest('health', 200, 0.001);
-  for (const metrics of [a, ended]) metrics.bodyBytes.set(10);
+  for (const metrics of [a, ended]) metrics.bodyBytes = 10;
   const { own } = await ended.ofWorker();
   const earlier = await sumOfTotals([await sumOfTotals([own]), own]);
   const lines = await merged([a], { workers: 2, earlier, restarts: 2 });

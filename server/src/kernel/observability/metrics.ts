@@ -124,12 +124,6 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  readonly bodyBytes = new Gauge({
-    name: 'cv_http_body_bytes',
-    help: 'Bytes of memory that the request bodies in flight hold.',
-    aggregator: 'sum',
-    registers: [this.registry],
-  });
   readonly bodiesRefused = new Counter({
     name: 'cv_http_bodies_refused_total',
     help: 'Request bodies refused with 503 because too many bytes are in flight: `share`, limit of one tenant or address; `total`, limit of the process.',
@@ -157,6 +151,8 @@ export class Metrics {
   readonly eventLoopLag = new EventLoopLag();
   /** Shown as `cv_http_requests_in_flight`. A plain number, because each request changes it twice. */
   requestsInFlight = 0;
+  /** Shown as `cv_http_body_bytes`. */
+  bodyBytes = 0;
   /** Shown as `cv_http_connections`. */
   connections = 0;
 
@@ -190,6 +186,8 @@ export class Metrics {
     for (const result of VERIFICATION_RESULTS) this.verifications.labels(result).inc(0);
     this.gaugeOf('cv_http_requests_in_flight', 'Requests that are being handled.', 'sum', () => this.requestsInFlight);
     for (const metric of this.#requests.metrics()) this.registry.registerMetric(metric);
+    const held = 'Bytes of memory that the request bodies in flight hold.';
+    this.gaugeOf('cv_http_body_bytes', held, 'sum', () => this.bodyBytes);
     this.gaugeOf('cv_http_connections', 'Open connections of clients.', 'sum', () => this.connections);
     this.#showFailedQueries();
     const own = new Set(this.#names());

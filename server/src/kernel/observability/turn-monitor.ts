@@ -24,7 +24,8 @@ const ADVICE =
 export class TurnMonitor {
   readonly #log: Logger;
   readonly #lag: Metrics['eventLoopLag'];
-  readonly #inFlight = new Map<string, string>();
+  /** How many requests to each endpoint are being handled. */
+  readonly #inFlight = new Map<string, number>();
   /** Null while there is nothing to watch: an idle service would wake a hundred times a second for it. */
   #timer: NodeJS.Timeout | null = null;
   #begunSinceTick = false;
@@ -56,17 +57,17 @@ export class TurnMonitor {
   }
 
   /** Called when a request arrives and its endpoint is known. */
-  begin(requestId: string, endpoint: string): void {
+  begin(endpoint: string): void {
     this.#begunSinceTick = true;
     if (this.#timer === null) this.#watch();
     else this.#mark();
-    this.#inFlight.set(requestId, endpoint);
+    this.#inFlight.set(endpoint, (this.#inFlight.get(endpoint) ?? 0) + 1);
   }
 
   /** Called when its response is known: if the turn was long, it is the likeliest cause. */
-  end(requestId: string): void {
-    this.#mark(this.#inFlight.get(requestId));
-    this.#inFlight.delete(requestId);
+  end(endpoint: string): void {
+    this.#mark(endpoint);
+    this.#inFlight.set(endpoint, (this.#inFlight.get(endpoint) ?? 1) - 1);
   }
 
   close(): void {
@@ -87,7 +88,7 @@ export class TurnMonitor {
   #tick(): void {
     this.#mark();
     this.#readClocks();
-    this.#idleTicks = this.#begunSinceTick || this.#inFlight.size > 0 ? 0 : this.#idleTicks + 1;
+    this.#idleTicks = this.#begunSinceTick || this.#endpointsInFlight.length > 0 ? 0 : this.#idleTicks + 1;
     this.#begunSinceTick = false;
     if (this.#idleTicks > IDLE_TICKS_MAX) this.close();
   }
@@ -109,10 +110,14 @@ export class TurnMonitor {
     if (ms > this.#longest.ms) this.#longest.ms = ms;
     if (ms <= TURN_MS_MAX || now - this.#loggedAt < LOGGED_EVERY_MS) return;
     this.#loggedAt = now;
-    const others = [...this.#inFlight.values()].filter((name) => name !== ending);
-    const endpoints = [...new Set([...(ending === undefined ? [] : [ending]), ...others])].slice(0, NAMED_MAX);
+    const others = this.#endpointsInFlight.filter((name) => name !== ending);
+    const endpoints = [...(ending === undefined ? [] : [ending]), ...others].slice(0, NAMED_MAX);
     const line = { turn_ms: Math.round(ms), endpoints, what_to_do: ADVICE };
     this.#log.warn(line, 'one turn of the event loop took too long');
+  }
+
+  get #endpointsInFlight(): string[] {
+    return [...this.#inFlight].flatMap(([endpoint, count]) => (count > 0 ? [endpoint] : []));
   }
 
   #nextPeriod(now: number): void {

@@ -81,6 +81,7 @@ export class ApprovedRequest {
 
 /** The change of an approved request is part of the change of the request that completed the approval, so both commit or neither does. */
 class TransactionOfApproval implements ChangeStrategy {
+  readonly isApproved = true;
   readonly #approved: Proposal;
   readonly #around: Around;
 

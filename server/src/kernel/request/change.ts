@@ -18,6 +18,7 @@ export interface ChangeParts {
 
 /** An ordinary request makes its change in a transaction of its own, or stores itself there until it is approved. */
 export class OwnTransaction implements ChangeStrategy {
+  readonly isApproved = false;
   readonly #parts: ChangeParts;
   /** Set while the change of an owner runs again who need not wait for approval. */
   #isGlassBroken = false;

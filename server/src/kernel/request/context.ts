@@ -14,6 +14,8 @@ export type Outcome<T> = { kind: 'committed'; result: T } | { kind: 'pending'; a
 
 /** How a request makes its change: in a transaction of its own, or in that of the request that completes its approval. */
 export interface ChangeStrategy extends CallerSource {
+  /** Whether the request was approved and is carried out now. */
+  readonly isApproved: boolean;
   /** Runs the change in a transaction and records it there. */
   commit<T>(ctx: Context, act: (tx: Tx) => Promise<T>): Promise<Outcome<T>>;
   /** Throws unless the change may be made now. */
@@ -143,6 +145,11 @@ export class Context implements RoutedCall {
     if (approval === NONE) throw new Error(`${name} is declared to need no approval`);
     if (tx !== this.#tx) throw new Error('an approval is asked for inside ctx.change');
     await this.#strategy.requireApproval(this, approval, proposal);
+  }
+
+  /** Whether the request was approved by another person and is carried out now. */
+  get isApproved(): boolean {
+    return this.#strategy.isApproved;
   }
 
   /** Null until the change and its audit entry are committed. */

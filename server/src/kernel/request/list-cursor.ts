@@ -55,7 +55,7 @@ export async function boundCursor(ctx: Context, cursor: string | null): Promise<
 
 async function bound(ctx: Context, cursor: string): Promise<string> {
   if (ctx.requestedList === null) throw new Error(`${ctx.declaration.name} declares no cursor`);
-  const { mac } = await ctx.kernel.keyring.macKey(ctx.tenantId, PURPOSE, Number.POSITIVE_INFINITY);
-  const tag = Buffer.from(mac(Buffer.from(JSON.stringify([ctx.requestedList, cursor]), 'utf8'))).toString('base64url');
+  const key = await ctx.kernel.keyring.macKey(ctx.tenantId, PURPOSE, Number.POSITIVE_INFINITY);
+  const tag = key.mac(JSON.stringify([ctx.requestedList, cursor])).toString('base64url');
   return `${cursor}.${tag.slice(0, BINDING_LENGTH - 1)}`;
 }

@@ -15,7 +15,9 @@ export function outOfScope(auditReason: string): CofferError {
 
 /** The resource is null where the caller may not know its name, such as that of a row found by its id. */
 export function notPermitted(action: string, auditReason: string, resource: string | null = null): CofferError {
-  const message = `Your credential does not permit ${action} here. Ask an administrator for a policy that allows it.`;
+  // People request roles in vaults, which permit what is done with secrets.
+  const remedy = action.startsWith('secrets:') ? ', or request access for a time by POST /v1/access-requests' : '';
+  const message = `Your credential does not permit ${action} here. Ask an administrator for a policy that allows it${remedy}.`;
   const details = { action, ...(resource !== null && { resource }) };
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason, details });
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { CONNECTIONS, type ConnectionRow, isNumberTaken } from '../../features/app-connections/index.ts';
+import { CONNECTIONS, type ConnectionRow, isNumberTaken } from '../../features/app-connections/storage/index.ts';
 import { systemEntry } from '../../kernel/audit/entry/system-entry.ts';
 import type { AuditLog } from '../../kernel/audit/log/audit-log.ts';
 import type { Clock } from '../../kernel/base/clock.ts';

@@ -27,7 +27,7 @@ const IDLE_LINK_INTERVAL_MS = 5 * SECOND_MS;
  * until the entry is durable, and fails if it cannot be stored.
  */
 export class AuditLog {
-  readonly #store: AuditStore;
+  readonly store: AuditStore;
   readonly #heads: Heads;
   readonly #log: Logger;
   readonly #regionGate: RegionGate;
@@ -51,11 +51,11 @@ export class AuditLog {
   }) {
     const { store, heads, log, regionGate, metrics, activity } = parts;
     this.#activity = activity;
-    this.#store = store;
+    this.store = store;
     this.#heads = heads;
     this.#log = log;
     this.#regionGate = regionGate;
-    this.#commits = new GroupCommit((entries) => this.#write(() => store.append(entries)), {
+    this.#commits = new GroupCommit((entries) => this.write(() => store.append(entries)), {
       batchMax: BATCH_MAX,
       waitingMax: WAITING_MAX,
     });
@@ -74,7 +74,7 @@ export class AuditLog {
   }
 
   /** Writes run one at a time, because the store does not support concurrent writes. */
-  async #write(act: () => Promise<void>): Promise<void> {
+  async write(act: () => Promise<void>): Promise<void> {
     try {
       await this.#writing.run(async () => {
         const started = performance.now();
@@ -95,7 +95,7 @@ export class AuditLog {
   }
 
   #recover(): Promise<void> {
-    return this.#write(() => this.#store.probeWrite());
+    return this.write(() => this.store.probeWrite());
   }
 
   /** Resolves when the entry is durable. */
@@ -123,13 +123,13 @@ export class AuditLog {
       await this.#regionGate.publishRevoked(tx, tx.changes.takeRevoked());
     }
     tx.onEnd.push(() => this.#activity.happened());
-    return this.#store.appendIn(tx, withRows(entries, tx.changes.take(tenantOf(entries))), headKey);
+    return this.store.appendIn(tx, withRows(entries, tx.changes.take(tenantOf(entries))), headKey);
   }
 
   /** Call this before reading the log: once it resolves, every entry that is durable now can be read. */
   async settle(): Promise<void> {
     try {
-      await this.#store.settle();
+      await this.store.settle();
     } catch (error) {
       throw unavailable('The latest entries cannot be added to the audit log now: try again shortly.', error);
     }
@@ -139,13 +139,13 @@ export class AuditLog {
   link(): Promise<void> {
     return this.#inTurn(async () => {
       // Under load new entries keep arriving. All entries recorded before this call are linked once a round leaves none over.
-      while (await this.#store.link());
+      while (await this.store.link());
     });
   }
 
   /** Links everything of one tenant, and returns the nodes whose segments must wait. */
   linkAll(tenantId: string): Promise<ReadonlySet<string>> {
-    return this.#inTurn(() => this.#store.linkAll(tenantId));
+    return this.#inTurn(() => this.store.linkAll(tenantId));
   }
 
   #inTurn<T>(link: () => Promise<T>): Promise<T> {
@@ -170,7 +170,7 @@ export class AuditLog {
       let isIdle = false;
       try {
         await this.link();
-        isIdle = this.#store.isIdle;
+        isIdle = this.store.isIdle;
       } catch (error) {
         this.#log.warn({ err: error }, 'linking the audit log failed; retrying');
       }
@@ -187,7 +187,7 @@ export class AuditLog {
     await this.#commits.drained();
     try {
       await this.link();
-      await this.#store.close();
+      await this.store.close();
     } catch (error) {
       this.#log.warn({ err: error }, 'the latest entries of the audit log could not be linked; the next start does it');
     }
