@@ -212,7 +212,7 @@ onBothDatabases('faults of other products', (database) => {
     await refused(service.call('GET', '/auth/me', { token }), 401, 'INVALID_TOKEN');
   });
 
-  test('an unauthenticated call can only log in, accept an invitation or sign up', async () => {
+  test('an unauthenticated call can only log in, accept an invitation, open a link or sign up', async () => {
     const open = DECLARATIONS.filter(
       (e) => e.credentials === 'public' && (e.effect === 'change' || e.method !== 'GET'),
     );
@@ -233,6 +233,8 @@ onBothDatabases('faults of other products', (database) => {
         'passkeyLogin',
         'readInvite',
         'acceptInvite',
+        // Only somebody with the link can read what it returns.
+        'openShare',
         'exchangeFederatedToken',
         'workloadLogin',
         // It asks for the certificate of another region.

@@ -13,7 +13,7 @@ export interface TestProcess {
 
 /**
  * Files with a process of their own: those that take longest, which start first, and those whose result depends on what else the process did, because
- * they measure memory or turns of the event loop, hold leases of seconds, or have hooks around each test.
+ * they measure memory or turns of the event loop, or hold leases of seconds.
  */
 const ALONE: readonly string[] = [
   'test/docs/guide.test.ts',
@@ -35,16 +35,11 @@ const ALONE: readonly string[] = [
   'server/src/features/rollups/rollup-log.test.ts',
   'server/src/features/secrets/rotation/rotation-backend.test.ts',
   'server/src/features/secrets/rotation/rotation-in-progress.test.ts',
-  'server/src/features/workload-identity/workload-aws.test.ts',
-  'server/src/features/workload-identity/workload-k8s.test.ts',
-  'server/src/features/workload-identity/workload-oidc.test.ts',
   'server/src/kernel/authz/compiled-size.test.ts',
   'server/src/kernel/base/bounded-cache.test.ts',
   'server/src/kernel/crypto/passwords.test.ts',
-  'server/src/kernel/external-identity/key-sets.test.ts',
   'server/src/kernel/fairness/background-share.test.ts',
   'server/src/kernel/observability/turn-monitor.test.ts',
-  'server/src/kernel/storage/log-copying.test.ts',
 ];
 /** Folders whose files share processes. Files elsewhere start programs or browsers, which takes longer than loading what they import. */
 const SHARED: readonly string[] = [
@@ -65,14 +60,14 @@ const SHARED: readonly string[] = [
 const PROCESS_BYTES_MAX = 100_000;
 
 /** Processes for some files, those that take longest first. */
-export function processesOf(files: readonly string[]): TestProcess[] {
+export function processesOf(files: readonly string[], bytesMax = PROCESS_BYTES_MAX): TestProcess[] {
   const shared = files.filter(
     (file) => !ALONE.includes(file) && (isAtTop(file) || SHARED.some((folder) => file.startsWith(folder))),
   );
   const first = ALONE.filter((file) => files.includes(file));
   const others = files.filter((file) => !shared.includes(file) && !first.includes(file));
   const groups = Object.entries(Object.groupBy(shared, folderOf)).flatMap(([folder, all = []]) =>
-    dealtOut(folder, all),
+    dealtOut(folder, all, bytesMax),
   );
   const alone = (file: string): TestProcess => ({ name: file, files: [file] });
   const rest = [...groups, ...others.map(alone)].toSorted((a, b) => bytesOf(b.files) - bytesOf(a.files));
@@ -92,8 +87,8 @@ const folderOf = (file: string) =>
 const bytesOf = (files: readonly string[]) => files.reduce((sum, file) => sum + statSync(file).size, 0);
 
 /** Into parts of about equal length, the longest file first in each. */
-function dealtOut(folder: string, files: readonly string[]): TestProcess[] {
-  const parts = Math.ceil(bytesOf(files) / PROCESS_BYTES_MAX);
+function dealtOut(folder: string, files: readonly string[], bytesMax: number): TestProcess[] {
+  const parts = Math.ceil(bytesOf(files) / bytesMax);
   const longestFirst = files.toSorted((a, b) => bytesOf([b]) - bytesOf([a]));
   return Array.from({ length: Math.min(parts, files.length) }, (_, part) => ({
     name: parts === 1 ? folder : `${folder} ${part + 1} of ${parts}`,

@@ -4,11 +4,9 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { prepareConsole } from '../server/src/features/console/console-files.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
-import { bundlePrograms } from './bundle.ts';
 import { endProcesses, processesOf, runProcesses } from './processes.ts';
 import { report } from './report.ts';
-import { SUITES, WHOLE_SUITE } from './suites.ts';
-import { BUNDLE_VARIABLE } from './support/bundled.ts';
+import { AT_LANDING, hasFile, isAtLanding, SUITES } from './suites.ts';
 import { POSTGRES_VARIABLE, startQuickPostgres } from './support/postgres.ts';
 import { prepareDatabases } from './support/prepared-databases.ts';
 
@@ -58,7 +56,8 @@ const { values: options, positionals } = parseArgs({
     name: { type: 'string' },
   },
 });
-const suite = SUITES.find(({ name }) => options[name] === true) ?? WHOLE_SUITE;
+const named = SUITES.find(({ name }) => options[name as keyof typeof options] === true);
+const suite = named ?? AT_LANDING;
 Object.assign(process.env, suite.env);
 for (const [option, variables] of Object.entries(VARIABLES)) {
   const value = options[option as keyof typeof VARIABLES];
@@ -92,7 +91,10 @@ const FILES = ['server', 'client', 'detection', 'cli', 'agent', 'test', 'bench',
 );
 const files = globSync(FILES)
   .filter((file) => !file.includes('node_modules'))
-  .filter((file) => (positionals.length === 0 ? suite.has(file) : positionals.some((part) => file.includes(part))))
+  .filter((file) => {
+    if (positionals.length > 0) return positionals.some((part) => file.includes(part));
+    return named === undefined ? isAtLanding(file) : hasFile(named, file);
+  })
   .toSorted();
 if (files.length === 0) {
   process.stderr.write('No test file matches.\n');
@@ -111,15 +113,13 @@ process.once('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const postgres = suite.needsPostgres ? await startQuickPostgres() : null;
 if (postgres !== null) {
-  await bundlePrograms(workFolder);
-  process.env[BUNDLE_VARIABLE] = workFolder;
   await prepareDatabases(postgres.url, workFolder);
   await prepareConsole(createLogger({ level: 'warn', format: 'json' }));
   process.env[POSTGRES_VARIABLE] = postgres.url;
 }
 const preloaded = ['untracked-promises', ...('COFFER_TEST_PROPERTY_RUNS' in process.env ? ['property-runs'] : [])];
 // More processes than there are processors, since tests often wait: with one more, a third of two processors was idle.
-const outcomes = await runProcesses(processesOf(files), {
+const outcomes = await runProcesses(processesOf(files, suite.processBytesMax), {
   folder: workFolder,
   atOnce: availableParallelism() + 2,
   flags: [

@@ -1,237 +1,147 @@
 /** Some of the test files, and how they are run. */
 export interface Suite {
-  has(file: string): boolean;
+  /** Folders, each with a slash at its end, and single files. */
+  paths: readonly string[];
   env: Record<string, string>;
   /** How long one process may take. */
   processMinutes: number;
   needsPostgres: boolean;
   /** Whether its files must be on a disk, because that is part of what is tested. */
   isOnDisk: boolean;
+  /** How much source one process runs, unless the usual size fits. */
+  processBytesMax?: number;
 }
 
-/** Files that take minutes on a busy machine, such as those that kill processes again and again, or wait for somebody who does not answer. */
-const SLOW = [
-  'test/operator/first-start-killed.test',
-  'test/operator/rekey.test',
-  'test/operator/backup.test',
-  'test/operator/incremental-backup.test',
-  'test/attacks/wrong-clock.test',
-  'test/attacks/one-tenant.test',
-  'test/attacks/noisy-tenant.test',
-  'test/attacks/hanging-receivers.test',
-  'test/isolation/isolation-timing.test',
-];
-/** What an operator does on the machine, each with many processes one after the other. */
-const DRILLS = [
-  'test/operator/workers.test',
-  'test/operator/allow-purge.test',
-  'test/operator/audit-restore.test',
-  'test/operator/restore.test',
-  'test/operator/reload.test',
-  'approvals/break-glass.test',
-];
-/** Of the packages, those that need other tools: Python, and the pipelines of other products. */
-const PACKAGES = ['test/packages/python.test', 'test/packages/pipelines.test'];
-const EXPORTS = 'cli/src/migrate/exports.test';
-/** What takes minutes has a command of its own. */
-const LONG = [
-  'test/faults/',
-  'test/schemathesis/',
-  'test/siem/',
-  'test/interoperability/',
-  'test/cluster/',
-  'test/regions/',
-  'test/ha/',
-  'test/operate/',
-  'test/attacks/worst-input.test',
-  'test/histories/nodes.test',
-  'test/histories/regions.test',
-  'test/deploy/',
-  // Of the console, `npm test` has what crosses pages: sessions, attacks, roles, budgets, secrets, sign-on and passkeys.
-  ...[
-    'account',
-    'anomalies',
-    'environments',
-    'examples',
-    'exporter-actions',
-    'find',
-    'forms',
-    'fortress',
-    'machines',
-    'operations',
-    'organization',
-    'people',
-    'performance',
-    'policies',
-  ].map((name) => `test/console/${name}.test`),
-  'test/console/vault-members.test',
-  'test/console/vault-values.test',
-  'test/console/watch.test',
-  EXPORTS,
-  ...PACKAGES,
-  ...DRILLS,
-  ...SLOW,
-];
-const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
+/** A suite with a command of its own. */
+interface NamedSuite extends Suite {
+  name: string;
+  /** The folders and files that take minutes, or need other tools, and run in this suite alone. `npm test` leaves them out. */
+  apart: readonly string[];
+  /** Of its folders, files that it leaves out. */
+  except?: readonly string[];
+}
 
-export const WHOLE_SUITE: Suite = {
-  has: (file) => !isAmong(LONG)(file),
-  env: {},
-  processMinutes: 15,
-  needsPostgres: true,
-  isOnDisk: false,
-};
+export function hasFile({ paths, except = [] }: Pick<NamedSuite, 'paths' | 'except'>, file: string): boolean {
+  return paths.some((path) => (path.endsWith('/') ? file.startsWith(path) : file === path)) && !except.includes(file);
+}
 
-const FAULTS = ['test/faults/', 'audit-faults.test', ...SLOW];
-/** What most changes touch: the kernel, what is detected as a secret, house rules, and what people use most. On SQLite alone. */
-const QUICK = [
-  'server/src/kernel/',
-  'server/src/settings/',
-  'server/src/assembly/',
-  'detection/src/',
-  'server/src/features/secrets/secrets.test.ts',
-  'server/src/features/vaults/vaults.test.ts',
-  'server/src/features/policies/policies.test.ts',
-  'server/src/features/tokens/tokens.test.ts',
-  'server/src/features/users/users.test.ts',
-  'test/smoke.test.ts',
-  'test/docs/tidy.test.ts',
-  'test/docs/routes.test.ts',
-];
+const USUAL = { env: {}, processMinutes: 15, needsPostgres: true, isOnDisk: false } as const;
 
-export const SUITES: readonly (Suite & {
-  name:
-    | 'quick'
-    | 'crash'
-    | 'faults'
-    | 'fuzz'
-    | 'schemathesis'
-    | 'siem'
-    | 'interoperability'
-    | 'cluster'
-    | 'regions'
-    | 'ha'
-    | 'histories'
-    | 'operate'
-    | 'deploy'
-    | 'console'
-    | 'walks'
-    | 'turns';
-})[] = [
+/** A suite of folders that run nowhere else. */
+function apart(name: string, folders: readonly string[], change: Partial<Suite> = {}): NamedSuite {
+  return { ...USUAL, name, paths: folders, apart: folders, ...change };
+}
+
+const EXPORTS = 'cli/src/migrate/exports.test.ts';
+
+export const SUITES: readonly NamedSuite[] = [
   {
+    ...USUAL,
     name: 'quick',
-    has: isAmong(QUICK),
+    // What most changes touch: the kernel, what is detected as a secret, house rules, and what people use most. On SQLite alone.
+    paths: [
+      'server/src/kernel/',
+      'server/src/settings/',
+      'server/src/assembly/',
+      'detection/src/',
+      'server/src/features/secrets/secrets.test.ts',
+      'server/src/features/vaults/vaults.test.ts',
+      'server/src/features/policies/policies.test.ts',
+      'server/src/features/tokens/tokens.test.ts',
+      'server/src/features/users/users.test.ts',
+      'test/smoke.test.ts',
+      'test/docs/tidy.test.ts',
+      'test/docs/routes.test.ts',
+    ],
+    apart: [],
+    // They measure memory and time, or pay what a hash of a password really costs.
+    except: [
+      'server/src/kernel/authz/compiled-size.test.ts',
+      'server/src/kernel/authz/matching-cost.test.ts',
+      'server/src/kernel/base/bounded-cache.test.ts',
+      'server/src/kernel/crypto/passwords.test.ts',
+      'server/src/kernel/crypto/root-key.test.ts',
+      'server/src/kernel/fairness/background-share.test.ts',
+      'server/src/kernel/observability/turn-monitor.test.ts',
+    ],
     env: { COFFER_TEST_DATABASES: 'sqlite', COFFER_TEST_PROPERTY_RUNS: '20' },
     processMinutes: 10,
     needsPostgres: false,
-    isOnDisk: false,
+    // Loading the service costs more than most of its files, so a few processes run them all.
+    processBytesMax: 300_000,
   },
+  apart('crash', ['test/crash/'], { env: { COFFER_TEST_CRASH_KILLS: '100' }, processMinutes: 10, isOnDisk: true }),
   {
-    name: 'crash',
-    has: isAmong(['test/faults/crash.test']),
-    env: { COFFER_TEST_CRASH_KILLS: '100' },
-    processMinutes: 10,
-    needsPostgres: true,
-    isOnDisk: true,
-  },
-  {
+    ...USUAL,
     name: 'faults',
-    has: isAmong(FAULTS),
+    paths: ['test/faults/', 'test/crash/', 'test/audit-faults.test.ts'],
+    apart: ['test/faults/'],
     env: { COFFER_TEST_REKEY_KILLS: '10' },
     processMinutes: 30,
-    needsPostgres: true,
     isOnDisk: true,
   },
   {
+    ...USUAL,
     name: 'fuzz',
-    has: isAmong(['test/fuzz/fuzz.test']),
+    paths: ['test/fuzz/'],
+    apart: [],
     env: { COFFER_TEST_FUZZ_SECONDS: '120' },
     processMinutes: 60,
-    needsPostgres: true,
-    isOnDisk: false,
   },
-  { name: 'siem', has: isAmong(['test/siem/']), env: {}, processMinutes: 30, needsPostgres: true, isOnDisk: false },
+  apart('siem', ['test/siem/'], { processMinutes: 30 }),
   {
+    ...USUAL,
     name: 'interoperability',
-    has: isAmong(['test/interoperability/', 'test/certificate-clients.test', 'test/generated-clients.test']),
-    env: {},
+    paths: ['test/interoperability/', 'test/certificate-clients.test.ts', 'test/generated-clients.test.ts'],
+    apart: ['test/interoperability/'],
     // A client in Rust takes ten minutes to compile on a busy machine.
     processMinutes: 60,
-    needsPostgres: true,
-    isOnDisk: false,
   },
+  apart('schemathesis', ['test/schemathesis/'], { processMinutes: 60 }),
+  apart('regions', ['test/regions/']),
+  apart('ha', ['test/ha/'], { processMinutes: 30 }),
   {
-    name: 'schemathesis',
-    has: isAmong(['test/schemathesis/']),
-    env: {},
-    processMinutes: 60,
-    needsPostgres: true,
-    isOnDisk: false,
-  },
-  {
-    name: 'regions',
-    has: isAmong(['test/regions/']),
-    env: {},
-    processMinutes: 15,
-    needsPostgres: true,
-    isOnDisk: false,
-  },
-  { name: 'ha', has: isAmong(['test/ha/']), env: {}, processMinutes: 30, needsPostgres: true, isOnDisk: false },
-  {
+    ...USUAL,
     name: 'histories',
-    has: isAmong(['test/histories/']),
+    paths: ['test/histories/'],
+    apart: ['test/histories/runs/'],
     env: { COFFER_TEST_HISTORIES_SECONDS: '90' },
-    processMinutes: 15,
-    needsPostgres: true,
-    isOnDisk: false,
   },
+  apart('operate', ['test/operate/']),
   {
-    name: 'operate',
-    has: isAmong(['test/operate/', ...DRILLS]),
-    env: {},
-    processMinutes: 15,
-    needsPostgres: true,
-    isOnDisk: false,
-  },
-  {
+    ...USUAL,
     name: 'walks',
-    has: (file) => isAmong(['test/isolation/', 'test/matrix/', 'server/src/features/'])(file) && !isAmong(SLOW)(file),
+    paths: ['test/isolation/', 'test/matrix/', 'server/src/features/'],
+    apart: [],
     env: { COFFER_TEST_BOTH: '1' },
     processMinutes: 30,
-    needsPostgres: true,
-    isOnDisk: false,
   },
   {
+    ...USUAL,
     name: 'turns',
-    has: isAmong(['test/attacks/worst-input.test', 'test/attacks/long-turn.test']),
-    env: {},
+    paths: ['test/turns/', 'test/attacks/long-turn.test.ts'],
+    apart: ['test/turns/'],
     processMinutes: 30,
-    needsPostgres: true,
-    isOnDisk: false,
   },
   {
+    ...USUAL,
     name: 'console',
-    has: isAmong(['test/console/', 'cli/src/scripts.test', EXPORTS]),
+    // Of the console, `npm test` has what crosses pages: sessions, attacks, roles, budgets, secrets, sign-on and passkeys.
+    paths: ['test/console/', 'cli/src/scripts.test.ts', EXPORTS],
+    apart: ['test/console/pages/', EXPORTS],
     env: { COFFER_TEST_BOTH: '1' },
-    processMinutes: 15,
-    needsPostgres: true,
-    isOnDisk: false,
   },
-  {
-    name: 'deploy',
-    has: isAmong(['test/deploy/', ...PACKAGES]),
-    env: {},
-    processMinutes: 60,
-    needsPostgres: true,
-    isOnDisk: false,
-  },
-  {
-    name: 'cluster',
-    has: isAmong(['test/cluster/']),
-    env: {},
-    // The first run builds what it needs, which takes some minutes.
-    processMinutes: 60,
-    needsPostgres: true,
-    isOnDisk: false,
-  },
+  apart('deploy', ['test/deploy/'], { processMinutes: 60 }),
+  // The first run builds what it needs, which takes some minutes.
+  apart('cluster', ['test/cluster/'], { processMinutes: 60 }),
 ];
+
+const LEFT_OUT = { paths: SUITES.flatMap((suite) => suite.apart) };
+
+/** What `npm test` runs. */
+export function isAtLanding(file: string): boolean {
+  return !hasFile(LEFT_OUT, file);
+}
+
+/** How `npm test` runs it, and what is named by a part of its path. */
+export const AT_LANDING: Suite = { ...USUAL, paths: [] };

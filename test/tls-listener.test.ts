@@ -618,6 +618,7 @@ describe('starting and stopping', () => {
     };
     const first = await shown();
     service.clock.advance(19 * DAY_MS);
+    // The service checks its certificate every five seconds of real time. The renewal below shows that it does so.
     await pause(5500);
     assert.equal(await shown(), first);
     service.clock.advance(2 * DAY_MS);

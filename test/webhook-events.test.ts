@@ -113,7 +113,7 @@ onBothDatabases('events', (database) => {
     const told = await nextOf('secret.expiring', () => runPurges(service));
     const expires_at = new X509Certificate(value).validToDate.toISOString();
     const resource = `vault/${vault}/tls/web`;
-    assert.deepEqual(told.secret, { id, resource, vault, path: 'tls/web', version: 1, expires_at });
+    assert.deepEqual(told.secret, { id, resource, vault, path: 'tls/web', version: 1, expires_at, within_days: 30 });
   });
 
   test('exporter.failing: at the fifth failure in a row, and again only after a success', async () => {

@@ -44,6 +44,28 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
       assert.deepEqual(content.body[2].facts.at(-1), { title: 'Severity', value: 'critical' });
     });
 
+    test('the url of a chat or pager is shown by its origin and end, and whole to users who may change it', async () => {
+      const url = 'https://hooks.example.com/services/T0/B0/abcdefghwxyz';
+      const shown = 'https://hooks.example.com/…wxyz';
+      const made = await calls.create(url, { format: 'slack', enabled: false });
+      const one = () => service.call('GET', calls.urlOf(made), calls.as(tenant));
+      assert.deepEqual([made.url, (await ok(one())).url], [shown, shown]);
+      const { webhooks } = await ok(service.call('GET', WEBHOOKS, calls.as(tenant)));
+      assert.doesNotMatch(JSON.stringify(webhooks), /abcdefgh/);
+      const auditor = await addColleague(service, tenant.id, 'auditor');
+      const whole = (token: string) => service.call('GET', calls.urlOf(made, '/url'), { token });
+      await refused(whole(auditor.token), 403, 'INSUFFICIENT_PRIVILEGE');
+      assert.deepEqual(await ok(whole(tenant.owner.token)), { url });
+      const entries = await auditOf(service, 'action=webhooks:*', tenant.owner.token);
+      assert.ok(JSON.stringify(entries).includes('webhooks:read_url'));
+      assert.doesNotMatch(JSON.stringify([entries, service.logs]), /abcdefgh/);
+      const patch = (body: object) => service.call('PATCH', calls.urlOf(made), { ...calls.as(tenant), body });
+      await invalid(patch({ url: shown }), '/body/url');
+      await ok(patch({ min_severity: 'high' }));
+      assert.deepEqual(await ok(whole(tenant.owner.token)), { url });
+      await calls.remove(made);
+    });
+
     test('pagerduty: an event with the routing key, which is shown to nobody', async () => {
       const routing_key = 'routingKeyMarker0123456789';
       const body = await bodyFor('pagerduty', { routing_key });
@@ -149,6 +171,7 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
         ['POST', '/test'],
         ['POST', '/rotate-secret'],
         ['GET', '/deliveries'],
+        ['GET', '/url'],
       ] as const) {
         const options = method === 'PATCH' ? { body: { enabled: true } } : {};
         const call = (by: string) => service.call(method, calls.urlOf(made, verb), { token: by, ...options });

@@ -10,7 +10,7 @@ import { SCHEMA_VERSION } from '../../server/src/kernel/storage/schema-version.t
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addColleague, addTenant, ok, refused, type Tenant } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
-import { pause, runCoffer } from '../support/process.ts';
+import { runCoffer } from '../support/process.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { addSecret, addVault, auditOf, secretUrl } from '../support/vaults.ts';
@@ -92,7 +92,11 @@ onBothDatabases('the audit log', (kind) => {
         }
         await record('kept');
         await ok(service.call('GET', '/v1/groups', { token }));
-        await pause(200);
+        const isStored = async () =>
+          (await attacker.rows('audit_segments', { tenant_id: tenant.id })).some((row) =>
+            String(row['entries']).includes('groups'),
+          );
+        await until('the entry is not stored', isStored);
         // The numbers of what was removed are told to be void, in rows that this node wrote and has in memory.
         for (const row of await attacker.rows('audit_segments', { tenant_id: tenant.id })) {
           if (row['first_seq'] !== null || !String(row['entries']).includes('groups')) continue;

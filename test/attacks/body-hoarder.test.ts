@@ -6,7 +6,6 @@ import { DRAINED_BYTES_MAX } from '../../server/src/kernel/http/unread-body.ts';
 import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { type HalfSent, halfSend } from '../support/half-sent.ts';
 import { addTenant, ok, refused, type Tenant } from '../support/people.ts';
-import { pause } from '../support/process.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -103,8 +102,13 @@ onBothDatabases('who sends as much as they can', (database) => {
       ),
     );
     const isOpen = ({ socket }: HalfSent) => !socket.destroyed;
+    const refusals = async () => {
+      const { text } = await service.call('GET', '/metrics');
+      return Number(/^cv_http_connections_refused_total\{reason="address"\} (\d+)$/m.exec(text)?.[1]);
+    };
+    // Each connection is accepted or refused by then, so no other one is closed later.
+    await until('too few are refused', async () => (await refusals()) >= 10);
     await until('too many stay open', () => open.filter(isOpen).length <= CONNECTIONS_PER_ADDRESS);
-    await pause(300);
     assert.equal(open.filter(isOpen).length, CONNECTIONS_PER_ADDRESS);
     await ok(service.call('GET', '/health', { token: null }));
     await closeAll(open);
@@ -129,8 +133,8 @@ onBothDatabases('who sends as much as they can', (database) => {
         headers: { Authorization: `Bearer ${token}` },
       });
       half.send(body.slice(0, 5));
-      await pause(200);
       if (path === '/v1/groups') {
+        await untilHeld(1);
         await ok(service.call('DELETE', `/auth/tokens/${id}`, { token: other.owner.token }), 200);
       }
       half.send(body.slice(5));
@@ -146,7 +150,7 @@ onBothDatabases('who sends as much as they can', (database) => {
     const headers = { Authorization: `Bearer ${other.owner.token}` };
     const half = await halfSend(service.url, { path: '/v1/groups', length: body.length, headers });
     half.send(body.slice(0, 5));
-    await pause(200);
+    await untilHeld(1);
     await ok(write(other), 201);
     half.send(body.slice(5));
     assert.equal(await half.answered(), 201, half.text());

@@ -37,7 +37,7 @@ onBothDatabases('a caller who sends what is slow', (database) => {
     for (let tried = 0; tried < TRIES && shortestMs >= TURN_MS_MAX; tried++) {
       const monitor = new TurnMonitor(new Metrics(), createLogger({ level: 'error', format: 'json' }));
       // The loop is only watched while a request is being handled.
-      monitor.begin('attack', 'attack');
+      monitor.begin('attack');
       await act();
       shortestMs = Math.min(shortestMs, monitor.longestMs);
       monitor.close();

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
-import { TOKENS, type TokenRow } from '../../server/src/features/tokens/store.ts';
+import { TOKENS, type TokenRow } from '../../server/src/features/tokens/storage/token-store.ts';
 import { headRow } from '../../server/src/kernel/audit/chain/heads.ts';
 import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/base/clock.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';

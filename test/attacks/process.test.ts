@@ -23,6 +23,7 @@ test('SIGUSR1 does not open an inspector, and the service goes on', async () => 
   const service = await spawnService();
   for (let i = 0; i < 3; i++) {
     service.kill('SIGUSR1');
+    // An inspector would open in a thread of its own, after the signal: only a pause lets it.
     await pause(200);
   }
   assert.equal(await isListening(INSPECTOR_PORT), false);

@@ -8,7 +8,7 @@ export async function use({ baseUrl, token, vault: name }: Service): Promise<Wha
   const vault: api.Vault = made.status === 201 ? made.data : otherwise();
 
   const path = 'db/password';
-  const input: api.CreateSecretInput = { path, value: 'hunter2', metadata: { team: 'blue' } };
+  const input: api.CreateSecretInputWrite = { path, value: 'hunter2', metadata: { team: 'blue' } };
   await api.createSecret(name, input, { idempotencyKey: name });
   const read = await api.readSecret(name, path);
   const secret: api.SecretWithValue = read.status === 200 ? read.data : otherwise();

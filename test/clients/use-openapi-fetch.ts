@@ -21,11 +21,12 @@ export async function use({ baseUrl, token, tenantId, vault: name }: Service): P
     params: { path, header: { 'If-Match': '"v1"' } },
     body: { metadata: { tags: ['new'] } },
   });
-  const metadata: Schemas['SecretMetadata'] = present(changed.data).metadata;
+  const change = present(changed.data);
+  const metadata: Schemas['SecretMetadata'] = 'metadata' in change ? change.metadata : otherwise();
   const list = await api.GET('/v1/vaults/{vault}/secrets', {
     params: { path: { vault: name }, query: { tags: ['new'] } },
   });
-  const removed = await api.DELETE('/v1/vaults/{vault}/secrets/{path}', { params: { path } });
+  const removed = present((await api.DELETE('/v1/vaults/{vault}/secrets/{path}', { params: { path } })).data);
 
   const missing = await api.GET('/v1/vaults/{vault}/secrets/{path}', { params: { path } });
   const invalid = await api.POST('/v1/vaults', { body: { name: 'not a name' } });
@@ -45,7 +46,7 @@ export async function use({ baseUrl, token, tenantId, vault: name }: Service): P
     secret: { path: secret.path, version: secret.version, value: secret.value },
     tags: metadata.tags,
     listed: present(list.data).secrets.map((one) => one.path),
-    deleted: present(removed.data).deleted,
+    deleted: 'deleted' in removed ? removed.deleted : otherwise(),
     missing: refusal(missing.response.status, errorIn(missing.error)),
     invalid: refusal(invalid.response.status, errorIn(invalid.error)),
     text: String(present(certificate.data).split('\n')[0]),

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { FEATURES } from '../../server/src/assembly/features.ts';
 import { KERNEL_ID_PREFIXES } from '../../server/src/kernel/base/ids.ts';
 import { KERNEL_TABLES } from '../../server/src/kernel/feature/kernel-tables.ts';
-import { SUITES, WHOLE_SUITE } from '../suites.ts';
+import { hasFile, isAtLanding, SUITES } from '../suites.ts';
 import { importsIn, refuseCircle } from '../support/imports.ts';
 import { authenticatedTables, importedNames, queriedTables } from '../support/queried-tables.ts';
 
@@ -73,25 +73,17 @@ describe('layers', () => {
 
   test('a door of a feature, or of a room in it, has few names', () => {
     const NAMES_MAX = 20;
-    /** Doors that are still too wide, with the names that each has. They may only lose some. */
-    const WIDE: Record<string, number> = {
-      'app-connections': 34,
-      groups: 22,
-      mfa: 32,
-      'sign-on': 25,
-      tokens: 30,
-      users: 43,
-      vaults: 33,
-    };
     for (const file of sources.filter((f) => featureOf(f) !== null && f.endsWith('/index.ts'))) {
       const names = [...read(file).matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, list = '']) =>
         list.split(',').filter((name) => name.trim() !== ''),
       );
       assert.ok(names.length > 0, `${file} lets nothing out`);
-      const room = file.slice('server/src/features/'.length, -'/index.ts'.length);
-      const max = WIDE[room] ?? NAMES_MAX;
-      assert.ok(names.length <= max, `${file} has ${names.length} names, and may have ${max}`);
-      if (WIDE[room] !== undefined) assert.equal(names.length, max, `${file} has fewer names now: lower its number`);
+      assert.doesNotMatch(
+        read(file),
+        /export \*|from '\.\.|from '\.\/[^']*\//,
+        `${file} lets out what is not in its own folder`,
+      );
+      assert.ok(names.length <= NAMES_MAX, `${file} has ${names.length} names, and may have ${NAMES_MAX}`);
     }
   });
 
@@ -367,10 +359,25 @@ describe('habits', () => {
     );
   });
 
+  test('hooks around each test are inside a describe, because the files of a folder share a process', () => {
+    const hook = /^(?:before|after)Each\(/m;
+    assert.deepEqual(
+      sources.filter((file) => isTest(file) && hook.test(read(file))),
+      [],
+    );
+  });
+
   test('every test file runs in some suite', () => {
-    const suites = [WHOLE_SUITE, ...SUITES];
-    const left = files.filter((file) => file.endsWith('.test.ts') && !suites.some((suite) => suite.has(file)));
+    const tests = files.filter((file) => file.endsWith('.test.ts'));
+    const left = tests.filter((file) => !isAtLanding(file) && !SUITES.some((suite) => hasFile(suite, file)));
     assert.deepEqual(left, []);
+  });
+
+  test('every folder and file that a suite names has tests', () => {
+    const paths = SUITES.flatMap((suite) => [...suite.paths, ...suite.apart]);
+    const tests = files.filter((file) => file.endsWith('.test.ts'));
+    const empty = paths.filter((path) => !tests.some((file) => hasFile({ paths: [path] }, file)));
+    assert.deepEqual(empty, []);
   });
 
   test('names say what a thing is', () => {

@@ -70,6 +70,7 @@ const PLAIN = new Set(
       'encryption',
       'audit',
       'is_zero_knowledge',
+      'change_control',
     ],
     ['value', 'reason', 'metadata', 'protection', 'promote', 'generator', 'rotation', 'expected_version', 'to_version'],
     [
@@ -138,7 +139,8 @@ const PLAIN = new Set(
     ],
     ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
-    ['simulatePolicy.resource', 'whoCan.resource', 'explainAccess.resource', 'listAudit.resource'],
+    ['simulatePolicy.resource', 'whoCan.resource', 'explainAccess.resource'],
+    ['listAudit.resource', 'readAuditActivity.resource', 'readAuditActivity.span'],
     ['listEndpointAccounts.host', 'listEndpointAccounts.username', 'key_type'],
     // Where the log or an event is sent, and which of the tenant's own entries and events are.
     ['endpoint', 'credentials', 'ca_pem', 'filter', 'createExporter.name', 'updateExporter.name'],
@@ -192,6 +194,12 @@ const PLAIN = new Set(
     ['schemas', 'userName', 'externalId', 'active', 'displayName', 'emails', 'members'],
     ['createScimUser.name', 'replaceScimUser.name', 'Operations.op', 'Operations.path', 'Operations.value'],
     ['attributes', 'excludedAttributes', 'startIndex', 'count', 'subject_claim'],
+    // Below which path of a vault access is requested, and for how long.
+    ['requestAccess.path', 'ttl_seconds'],
+    // When a value ends.
+    ['expires_at', 'expires_before'],
+    // What was sealed under a key that only the link has, and for how long it is stored.
+    ['createShare.envelope', 'expires_in_seconds', 'views'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
     ['verifyAttestation.nonce', 'verifyAttestation.expected'],
   ].flat(),
@@ -227,6 +235,10 @@ const FREE = new Set([
   'listAudit query.vault',
   'createClusterPolicy body.prefix',
   'listAudit query.actor',
+  'requestAccess body.vault',
+  'listAccess query.vault',
+  'readAuditActivity query.vault',
+  'readAuditActivity query.actor',
 ]);
 
 /** Other spellings, as they are sent in a path. */
@@ -330,6 +342,8 @@ interface Target {
   known: Identifiers;
 }
 
+/** The loops of the service look for work that is due meanwhile, more often than a slow machine answers a request. */
+const DUE_WORK = /where .*"(?:lease_until|retry_at|next_run_at)" [<>]/;
 /** What jobs query beside a request is heard too, now and then. A difference that is always there is the request’s own. */
 const QUERY_TRIES = 10;
 
@@ -522,7 +536,9 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
   /** Of the first request after a change a cache knows nothing, so a difference counts if it comes again. */
   async function asksTheSame({ declaration, send }: Trial, real: Input, twin: Input, where: string) {
     const simulated = async (input: Input) =>
-      (await queriesDuring(() => send(declaration, input))).queries.map((sql) => sql.slice(0, 300));
+      (await queriesDuring(() => send(declaration, input))).queries
+        .filter((sql) => !DUE_WORK.test(sql))
+        .map((sql) => sql.slice(0, 300));
     for (let n = 1; ; n++) {
       const [first, second] = [await simulated(real), await simulated(twin)];
       if (n < QUERY_TRIES && first.join() !== second.join()) continue;

@@ -20,8 +20,8 @@ const KINDS: Readonly<Record<PackageName, readonly RegExp[]>> = {
   server: [
     /^(main|required-node)\.js$/,
     /^src\/([a-z0-9-]+\/)*[a-z0-9-]+\.js$/,
-    /^src\/features\/reference\/assets\/style\.css$/,
-    /^console\/(manifest\.json|[a-z-]+-[A-Z0-9]{8}\.(js|css)(\.br)?)$/,
+    /^src\/features\/(reference|shares)\/assets\/style\.css$/,
+    /^console\/(manifest\.json|[a-z-]+-[A-Z0-9]{8}\.((js|css|svg)(\.br)?|woff2))$/,
     /^migrations\/(?:\d{4}-|release-0-4\/)[a-z0-9-]+\.js$/,
     /^docs\/(guide\/[A-Za-z-]+|operations|generated\/(configuration|quotas))\.md$/,
   ],

@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
-const INSTALL_MS = 300_000;
+const INSTALL_MS = 600_000;
+/** Test processes that start at the same time install one after the other: apt-get fails while another one runs. */
+const LOCK = join(tmpdir(), 'coffer-tests-apt-get.lock');
 
 /** The programs of Debian packages that a test needs, or why they cannot be had. */
 export type Installed = { paths: Record<string, string> } | { missing: string };
@@ -21,8 +25,8 @@ export function installed(packages: readonly string[], programs: Record<string, 
       timeout: INSTALL_MS,
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     };
-    execFileSync('apt-get', ['update'], options as never);
-    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], options as never);
+    const install = 'apt-get update && apt-get install -y --no-install-recommends "$@"';
+    execFileSync('flock', [LOCK, 'sh', '-c', install, 'sh', ...packages], options as never);
   } catch (error) {
     const { code, status } = error as { code?: string; status?: number };
     return { missing: `${first.missing}, and apt-get cannot install ${packages.join(', ')} (${code ?? status})` };

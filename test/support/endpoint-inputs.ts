@@ -15,13 +15,16 @@ import {
   namedGroup,
   ownersToken,
   POLICY_REQUEST,
+  SHARED_ENVELOPE,
   seenApproval,
+  someAccess,
   someApproval,
   someGroup,
   someMember,
   somePolicy,
   someSecret,
   someSecretsVault,
+  someShare,
   someUser,
   someVault,
   someVaultDeletion,
@@ -101,6 +104,8 @@ const someFactor: MakeInput = async ({ service, owner }) => {
  * that it has a second page.
  */
 export const INPUTS: Record<string, MakeInput> = {
+  // Without a filter it has no pages.
+  'GET /v1/audit/activity': async () => ({ query: { action: '*' } }),
   ...MACHINE_INPUTS,
   ...ENCRYPTION_INPUTS,
   ...ATTESTATION_INPUTS,
@@ -270,6 +275,25 @@ export const INPUTS: Record<string, MakeInput> = {
   },
   'POST /v1/secrets/known': async () => ({ body: { digests: ['0123456789abcdef'.repeat(4)] } }),
   'GET /v1/vaults/{vault}/passphrase-check': zeroKnowledgeVault,
+  'POST /v1/shares': async () => ({ body: { envelope: SHARED_ENVELOPE, expires_in_seconds: 3600, views: 1 } }),
+  'GET /v1/shares': async (world) => {
+    await someShare(world);
+    await someShare(world);
+    return {};
+  },
+  'DELETE /v1/shares/{share_id}': someShare,
+  'POST /v1/shares/{share_id}/open': someShare,
+  'GET /s/{share_id}': someShare,
+  'POST /v1/access-requests': async (world) => {
+    const { vault } = (await someVault(world)).params;
+    return { body: { vault, path: 'db', role: 'reader', ttl_seconds: 3600, reason: uniqueName('incident') } };
+  },
+  'GET /v1/access-requests': async (world) => {
+    await someAccess(world);
+    await someAccess(world);
+    return {};
+  },
+  'DELETE /v1/access-requests/{access_id}': someAccess,
   'PUT /v1/vaults/{vault}/passphrase-check': async (world) => ({
     ...(await zeroKnowledgeVault(world)),
     body: { check: EMPTY_ENVELOPE, expected_version: 0 },
@@ -297,6 +321,8 @@ export const INPUTS: Record<string, MakeInput> = {
   'POST /auth/capabilities': async () => ({ body: { checks: [{ action: 'vaults:list', resource: 'vault/ours' }] } }),
   'GET /console/script/{file}': async () => ({ params: { file: 'main-5XK2M7QP.js' } }),
   'GET /console/style/{file}': async () => ({ params: { file: 'style-7RN4T2WB.css' } }),
+  'GET /console/icons/{file}': async () => ({ params: { file: 'icons-3DB9A41C.svg' } }),
+  'GET /console/font/{file}': async () => ({ params: { file: 'geist-latin-wght-normal-94EF01B7.woff2' } }),
   'GET /docs/{page}': async () => ({ params: { page: 'vaults' } }),
   'GET /docs/guide/{page}': async () => ({ params: { page: 'first-hour' } }),
   'PATCH /v1/tenant/settings': async () => ({ body: {} }),
@@ -332,6 +358,7 @@ const REGION_OPERATION = {
 
 /** The same once more, where an endpoint takes something in another way or names something else: each must be as well guarded. */
 export const MORE_INPUTS: Record<string, MakeInput[]> = {
+  'GET /v1/access-requests': [async (world) => ({ query: { vault: (await someVault(world)).params.vault } })],
   ...MORE_ENVIRONMENT_INPUTS,
   'GET /auth/tokens': [async ({ owner }) => ({ query: { user_id: owner.id } })],
   'POST /auth/tokens': [
@@ -404,6 +431,10 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
   'GET /approvals/{approval_id}': [someVaultDeletion],
   'POST /approvals/{approval_id}/approve': [async (world) => seenApproval(world, await someVaultDeletion(world))],
   'POST /approvals/{approval_id}/reject': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
+  'GET /v1/audit/activity': [
+    async (world) => ({ query: { vault: (await someVault(world)).params.vault } }),
+    async ({ owner }) => ({ query: { actor: owner.id } }),
+  ],
   'GET /v1/audit': [
     async (world) => ({ query: { vault: (await someVault(world)).params.vault } }),
     async ({ owner }) => ({ query: { actor: owner.id } }),

@@ -1,7 +1,11 @@
-import { PASSKEYS, RECOVERY_CODES, TOTP } from '../../server/src/features/mfa/index.ts';
+import { RECOVERY_CODES, TOTP } from '../../server/src/features/mfa/factors/index.ts';
+import { PASSKEYS } from '../../server/src/features/mfa/passkeys/index.ts';
+import { insertTimedAccess, type TimedAccessRow } from '../../server/src/features/vaults/timed-access/index.ts';
+import { HOUR_MS } from '../../server/src/kernel/base/clock.ts';
+import { newId } from '../../server/src/kernel/base/ids.ts';
 import type { World } from './endpoint-inputs.ts';
 import { addToken, ok, uniqueName } from './people.ts';
-import { asTheService } from './rows.ts';
+import { asTheService, recorded } from './rows.ts';
 import type { Answer, Service } from './service.ts';
 
 /** What inputs of endpoints are about: each made afresh, in the tenant of the owner. */
@@ -77,6 +81,41 @@ export async function someMember(world: World) {
   const body = { user: world.owner.id, role: 'reader' };
   const { id } = await ok(world.service.call('POST', `/v1/vaults/${params.vault}/members`, { body }), 201);
   return { params: { ...params, member_id: String(id) } };
+}
+
+export const SHARED_ENVELOPE = `share:v1:key:${'A'.repeat(16)}:${'A'.repeat(40)}`;
+
+/** A link of the owner's that can be opened often. */
+export async function someShare({ service, owner }: World) {
+  const body = { envelope: SHARED_ENVELOPE, expires_in_seconds: 3600, views: 100 };
+  const { id } = await ok(service.call('POST', '/v1/shares', { token: owner.token, body }), 201);
+  return { params: { share_id: String(id) } };
+}
+
+/** Access for a time that was given to the owner. */
+export async function someAccess({ service, owner }: World) {
+  const name = uniqueName('vault');
+  const vault = await ok(service.call('POST', '/v1/vaults', { body: { name, environment: 'staging' } }), 201);
+  const { kernel } = service.app;
+  const query = kernel.database.read.selectFrom('users').select('tenant_id').where('user_id', '=', owner.id);
+  const { tenant_id } = await query.executeTakeFirstOrThrow();
+  const now = service.clock.now();
+  const row: TimedAccessRow = {
+    tenant_id,
+    access_id: newId('access', now),
+    vault_id: String(vault.id),
+    user_id: owner.id,
+    role: 'reader',
+    path: null,
+    reason: 'an incident',
+    approval_id: newId('approval', now),
+    granted_at: now,
+    expires_at: now + HOUR_MS,
+    ended_at: null,
+    ended_by: null,
+  };
+  await recorded(kernel, tenant_id, (tx) => insertTimedAccess(tx, row));
+  return { params: { access_id: row.access_id } };
 }
 
 export async function someSecret(world: World) {

@@ -1,6 +1,6 @@
 import assert, { AssertionError } from 'node:assert/strict';
 import { after } from 'node:test';
-import { type Answer, call } from './service.ts';
+import { type Answer, type CallOptions, call } from './service.ts';
 
 const PAGE = 200;
 const PAUSE_AFTER_FAILURE_MS = 10;
@@ -66,6 +66,12 @@ export class Load {
   #latest: KnownVersion | null = null;
   #workers: Promise<void>[] = [];
   #isStopping = false;
+  readonly #timeoutMs: number | undefined;
+
+  /** `timeoutMs` is for a service of which a connection may be lost while one of its processes is killed. */
+  constructor({ timeoutMs }: { timeoutMs?: number } = {}) {
+    this.#timeoutMs = timeoutMs;
+  }
 
   start(url: string, token: string): void {
     this.#isStopping = false;
@@ -101,22 +107,29 @@ export class Load {
     }
   }
 
+  #call(url: string, method: string, path: string, options: CallOptions): Promise<Answer> {
+    return call(url, method, path, {
+      ...options,
+      ...(this.#timeoutMs !== undefined && { timeoutMs: this.#timeoutMs }),
+    });
+  }
+
   async #createUser(url: string, token: string): Promise<void> {
     const email = `user-${process.pid}-${++created}@example.com`;
-    await this.#send('users:create', email, () => call(url, 'POST', '/v1/users', { token, body: { email } }));
+    await this.#send('users:create', email, () => this.#call(url, 'POST', '/v1/users', { token, body: { email } }));
   }
 
   async #createGroup(url: string, token: string): Promise<void> {
     const name = `group-${process.pid}-${++created}`;
-    await this.#send('groups:create', name, () => call(url, 'POST', '/v1/groups', { token, body: { name } }));
+    await this.#send('groups:create', name, () => this.#call(url, 'POST', '/v1/groups', { token, body: { name } }));
   }
 
   async #readMe(url: string, token: string): Promise<void> {
-    await this.#send('auth:me', '', () => call(url, 'GET', '/auth/me', { token }));
+    await this.#send('auth:me', '', () => this.#call(url, 'GET', '/auth/me', { token }));
   }
 
   async #listUsers(url: string, token: string): Promise<void> {
-    await this.#send('users:list', '', () => call(url, 'GET', '/v1/users?limit=5', { token }));
+    await this.#send('users:list', '', () => this.#call(url, 'GET', '/v1/users?limit=5', { token }));
   }
 
   /** Makes secrets one after the other, each with several versions. */
@@ -131,11 +144,11 @@ export class Load {
       const value = `value ${process.pid} ${++created}`;
       if (before === null || before.version >= VERSIONS_OF_A_SECRET) {
         const path = `s${process.pid}/${created}`;
-        const make = () => call(url, 'POST', SECRETS, { token, body: { path, value } });
+        const make = () => this.#call(url, 'POST', SECRETS, { token, body: { path, value } });
         last = await this.#write('secrets:create', path, value, make);
       } else {
         const { path } = before;
-        const change = () => call(url, 'PUT', `${SECRETS}/${path}`, { token, body: { value } });
+        const change = () => this.#call(url, 'PUT', `${SECRETS}/${path}`, { token, body: { value } });
         last = await this.#write('secrets:update', path, value, change);
       }
     };
@@ -143,7 +156,7 @@ export class Load {
 
   async #openVault(url: string, token: string): Promise<void> {
     const body = { name: VAULT, environment: 'staging' };
-    const make = () => call(url, 'POST', '/v1/vaults', { token, body });
+    const make = () => this.#call(url, 'POST', '/v1/vaults', { token, body });
     // Another worker, or another load, may have been first.
     this.#hasVault = (await this.#send('vault_created', '', make, { isThere: 409 })) !== null;
   }
@@ -164,7 +177,9 @@ export class Load {
   async #readSecret(url: string, token: string): Promise<void> {
     const known = this.#latest;
     if (known === null) return new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_FAILURE_MS));
-    const answer = await this.#send('secrets:read', '', () => call(url, 'GET', `${SECRETS}/${known.path}`, { token }));
+    const answer = await this.#send('secrets:read', '', () =>
+      this.#call(url, 'GET', `${SECRETS}/${known.path}`, { token }),
+    );
     if (answer === null) return;
     const { version, value } = answer.body;
     assert.ok(version >= known.version, `${known.path} is older than what was acknowledged`);

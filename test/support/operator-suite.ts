@@ -61,9 +61,6 @@ const doubtful: Record<string, (coffer: DesiredStates) => void> = {
 /** What the operator does in a cluster, the same for every API server. */
 export function testOperator(where: string, open: OpenCluster): void {
   const closing: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
 
   async function newCluster(namespaces = ['shop', 'web'], env: Record<string, string> = {}) {
     const kube = await open(namespaces, 'CV_RESTART_DEPLOYMENTS' in env ? 'restarts' : 'secrets');
@@ -98,6 +95,10 @@ export function testOperator(where: string, open: OpenCluster): void {
   }
 
   describe(`the operator, ${where}`, () => {
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close();
+    });
+
     test('applies with labels, reports, and leaves what is as it should be', async () => {
       const { kube, coffer, secret, round, logs, metrics, newCalls } = await newCluster();
       const tls = { namespace: 'web', name: 'tls', type: 'kubernetes.io/tls' };
@@ -320,7 +321,13 @@ export function testOperator(where: string, open: OpenCluster): void {
       await until('the operator does not report', async () => coffer.reports.length === 1);
       assert.equal(await holder(), 'pod-1');
       const second = make('pod-2', [], stops[1].signal).operator.run();
-      await new Promise((done) => setTimeout(done, 3000));
+      // The leader writes the Lease each time that it has read it, and the other one only reads it.
+      const onlyRead = async () => {
+        const calls = (await kube.calls()).filter((call) => call.endsWith('/leases/coffer-operator'));
+        return calls.filter((call) => call.startsWith('GET ')).length * 2 - calls.length;
+      };
+      const before = await onlyRead();
+      await until('the other one does not read the Lease', async () => (await onlyRead()) >= before + 3);
       assert.equal(await holder(), 'pod-1', 'the Lease of a living leader is not taken');
       assert.equal(coffer.reports.length, 1);
       stops[0].abort();
@@ -344,7 +351,8 @@ export function testOperator(where: string, open: OpenCluster): void {
       const before = await secret('shop', 'database');
       await kube.stop();
       coffer.state = stateOf(2, [DATABASE, OTHER]);
-      await new Promise((done) => setTimeout(done, 6000));
+      const isRoundLost = (line: string) => line.includes('no answer') && !line.includes('Lease');
+      await until('no round fails', () => logs.some(isRoundLost));
       assert.equal(coffer.reports.length, 1, 'nothing was reported that could not be done');
       await kube.start();
       // A real one may refuse for a moment after its start, until it has read its Roles.

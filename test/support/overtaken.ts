@@ -77,12 +77,14 @@ async function queued(database: Database, send: () => Promise<Answer>): Promise<
   return () => sent;
 }
 
-/** Sends a request, and goes on when it waits for a lock that the caller holds. */
+/** Sends a request, and goes on when it waits for a lock that the caller holds. What waited before does not count. */
 export async function untilBlocked(service: Service, send: () => Promise<Answer>): Promise<() => Promise<Answer>> {
   const { database } = service.app.kernel;
   if (database.kind === 'sqlite') return queued(database, send);
+  const blocked = async () => (await BLOCKED.execute(database.read)).rows;
+  const before = (await blocked()).length;
   const sent = send();
-  await untilWaiting(async () => (await BLOCKED.execute(database.read)).rows);
+  await untilWaiting(blocked, before);
   return () => sent;
 }
 
@@ -115,8 +117,8 @@ async function holdingRow(
 const BLOCKED_SQL = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const BLOCKED = sql.raw(BLOCKED_SQL);
 
-async function untilWaiting(blocked: () => Promise<readonly unknown[]>): Promise<void> {
-  await until('the request does not wait for the lock', async () => (await blocked()).length > 0);
+async function untilWaiting(blocked: () => Promise<readonly unknown[]>, before = 0): Promise<void> {
+  await until('the request does not wait for the lock', async () => (await blocked()).length > before);
 }
 
 function assertDone({ status, text }: Answer): void {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { credentialHash, insertPasskey } from '../../server/src/features/mfa/passkey-store.ts';
+import { credentialHash, insertPasskey } from '../../server/src/features/mfa/passkeys/passkey-store.ts';
 import { newId } from '../../server/src/kernel/base/ids.ts';
 import { SoftwarePasskey } from './authenticator.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';

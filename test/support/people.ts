@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { TOTP } from '../../server/src/features/mfa/index.ts';
-import { passkeysOf } from '../../server/src/features/mfa/passkey-store.ts';
+import { TOTP } from '../../server/src/features/mfa/factors/index.ts';
+import { passkeysOf } from '../../server/src/features/mfa/passkeys/passkey-store.ts';
 import { sealSecret } from '../../server/src/features/mfa/service.ts';
-import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
-import { findUser, insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
+import { issueToken } from '../../server/src/features/tokens/index.ts';
+import { insertToken } from '../../server/src/features/tokens/storage/index.ts';
+import { insertNew, newUser } from '../../server/src/features/users/index.ts';
+import { findUser, USERS } from '../../server/src/features/users/storage/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
 import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { COST_DEFAULT } from '../../server/src/kernel/crypto/argon2-cost.ts';

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { after } from 'node:test';
-import { programPath } from './bundled.ts';
 import { copyMigratedFile } from './migrated-file.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** As a line of text or in a log of JSON. */
 export const READY_LINE = /Coffer is ready at ([^\s"]+)/;
 const TLS_LINE = /(?:Client certificates are taken at |"tls_url":")(https:[^\s;"]+)/;
-const READY_TIMEOUT_MS = 30_000;
-const RUN_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 60_000;
+const RUN_TIMEOUT_MS = 120_000;
 
 /** Whatever a test does, or fails to do, no process and no folder of it outlives the file. */
 const running = new Set<ChildProcess>();
@@ -96,10 +95,7 @@ export function startProcess(script: string, args: readonly string[], options: P
   const preloaded =
     options.preloaded === undefined ? [] : ['--import', join(ROOT, 'test/preloaded', options.preloaded)];
   const root = options.root ?? ROOT;
-  const path =
-    options.root === undefined
-      ? programPath(script, { isFromSource: options.preloaded !== undefined })
-      : join(root, script);
+  const path = resolve(root, script);
   const [program, programArgs] = options.isByNpm
     ? ['npm', ['start']]
     : limited(options.descriptors, [process.execPath, ...preloaded, path, ...args]);

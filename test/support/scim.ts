@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { SCIM_TOKEN } from '../../server/src/features/scim/scheme.ts';
 import { SCIM_TOKENS } from '../../server/src/features/scim/token-store.ts';
-import { SSO_PROVIDERS } from '../../server/src/features/sign-on/store.ts';
+import { SSO_PROVIDERS } from '../../server/src/features/sign-on/storage/identity-store.ts';
 import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { newId } from '../../server/src/kernel/base/ids.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';

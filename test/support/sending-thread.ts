@@ -39,9 +39,9 @@ export class SendingThread {
     );
     const answered = once(this.#worker, 'message');
     this.#worker.postMessage({ url: `${service.url}${path}`, method, headers: allHeaders, body: text });
-    monitor.begin('sent', path);
+    monitor.begin(path);
     const [sent] = (await answered) as [Sent];
-    monitor.end('sent');
+    monitor.end(path);
     const turnMs = monitor.longestMs;
     monitor.close();
     this.longestMs = Math.max(this.longestMs, turnMs);

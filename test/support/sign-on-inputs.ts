@@ -1,4 +1,4 @@
-import { deleteProvider } from '../../server/src/features/sign-on/store.ts';
+import { deleteProvider } from '../../server/src/features/sign-on/storage/identity-store.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { ok, uniqueName } from './people.ts';
 import { recorded } from './rows.ts';

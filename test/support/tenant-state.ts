@@ -17,6 +17,8 @@ const OWN_ACCOUNT = [
   'audit_compaction',
   'audit_checkpoints',
   'hourly_counts',
+  'hourly_activity',
+  'hourly_actors',
   'user_activity',
   'rollup_progress',
   'anomaly_scans',

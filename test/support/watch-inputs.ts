@@ -36,6 +36,7 @@ export const WATCH_INPUTS: Record<string, MakeInput> = {
     return {};
   },
   'GET /webhooks/{webhook_id}': someWebhook,
+  'GET /webhooks/{webhook_id}/url': someWebhook,
   'PATCH /webhooks/{webhook_id}': async (world) => ({
     ...(await someWebhook(world)),
     body: { min_severity: 'high' },

@@ -3,22 +3,46 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type LogLine, logLines } from './log-lines.ts';
-import { newPostgresDatabase } from './postgres.ts';
+import { newPostgresDatabase, query } from './postgres.ts';
 import { type ProcessOptions, type ServiceProcess, spawnService } from './process.ts';
 import { type Answer, type CallOptions, call } from './service.ts';
 import { until } from './until.ts';
 
 export const WORKERS = 3;
 
-/** The service with several workers, once all of them are ready. */
+/** The service with several workers on PostgreSQL, once all of them are ready. */
 export async function spawnWorkers(options: ProcessOptions = {}): Promise<ServiceProcess & { databaseUrl: string }> {
   const databaseUrl = options.databaseUrl ?? (await newPostgresDatabase());
-  const env = { CV_WORKERS: String(WORKERS), ...options.env };
-  const service = await spawnService({ ...options, databaseUrl, env });
-  await until('all workers are ready', () => workerPids(service).size === Number(env.CV_WORKERS));
-  return { ...service, databaseUrl };
+  return { ...(await spawnReady({ ...options, databaseUrl })), databaseUrl };
 }
+
+/** The same on SQLite. */
+export function spawnWorkersOnSqlite(options: Omit<ProcessOptions, 'databaseUrl'> = {}): Promise<ServiceProcess> {
+  return spawnReady(options);
+}
+
+async function spawnReady(options: ProcessOptions): Promise<ServiceProcess> {
+  const env = { CV_WORKERS: String(WORKERS), ...options.env };
+  const service = await spawnService({ ...options, env });
+  await until('all workers are ready', () => workerPids(service).size === Number(env.CV_WORKERS));
+  return service;
+}
+
+/** Runs SQL on the database of the service, beside it. */
+export function queryOf(service: ServiceProcess & { databaseUrl?: string }, sql: string): Promise<Row[]> | Row[] {
+  if (service.databaseUrl !== undefined) return query(service.databaseUrl, sql);
+  const database = new DatabaseSync(join(service.dataDir, 'coffer.db'), { timeout: 5000 });
+  try {
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+type Row = Record<string, unknown>;
 
 /** The process of each worker that was ready last, by its number. */
 export function workerPids(service: Pick<ServiceProcess, 'stdout'>): Map<number, number> {

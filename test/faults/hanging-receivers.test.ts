@@ -27,6 +27,7 @@ onBothDatabases('tenants whose receivers hang', (database) => {
     const count = () => receivers.reduce((sum, { requests }) => sum + requests.length, 0);
     for (let before = -1; before !== count(); ) {
       before = count();
+      // Calls that no receiver answers end in real time, and workers begin others each second: only a pause shows that no more begin.
       await new Promise((resolve) => setTimeout(resolve, 1500));
     }
   }

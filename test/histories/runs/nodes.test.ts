@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { postgresPrograms } from '../support/installed-postgres.ts';
-import { noPreloadedClock } from '../support/preloaded-clock.ts';
-import { runCoffer, stopService } from '../support/process.ts';
-import { call } from '../support/service.ts';
-import { until } from '../support/until.ts';
-import { collect, Verifier } from './collect.ts';
-import { Nemesis } from './nemesis.ts';
-import { assertHolds, SECONDS, SEED } from './run.ts';
-import { TwoNodes } from './two-nodes.ts';
-import { noAnswer, type Place, Workload } from './workload.ts';
+import { postgresPrograms } from '../../support/installed-postgres.ts';
+import { noPreloadedClock } from '../../support/preloaded-clock.ts';
+import { runCoffer, stopService } from '../../support/process.ts';
+import { call } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+import { collect, Verifier } from '../collect.ts';
+import { Nemesis } from '../nemesis.ts';
+import { assertHolds, SECONDS, SEED } from '../run.ts';
+import { TwoNodes } from '../two-nodes.ts';
+import { noAnswer, type Place, Workload } from '../workload.ts';
 
 const programs = postgresPrograms();
 const skip = 'missing' in programs ? programs.missing : noPreloadedClock;

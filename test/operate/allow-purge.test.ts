@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { TOKENS } from '../../server/src/features/tokens/index.ts';
+import { TOKENS } from '../../server/src/features/tokens/storage/index.ts';
 import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { addToken, ok } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';

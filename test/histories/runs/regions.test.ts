@@ -1,14 +1,14 @@
 import { after, before, describe, test } from 'node:test';
-import { postgresPrograms } from '../support/installed-postgres.ts';
-import { noPreloadedClock } from '../support/preloaded-clock.ts';
-import { Random } from '../support/random.ts';
-import { REGIONS } from '../support/region-processes.ts';
-import { until } from '../support/until.ts';
-import { collect, Verifier } from './collect.ts';
-import { Nemesis } from './nemesis.ts';
-import { assertHolds, SECONDS, SEED } from './run.ts';
-import { LOSSES, ThreeRegions } from './three-regions.ts';
-import { Workload } from './workload.ts';
+import { postgresPrograms } from '../../support/installed-postgres.ts';
+import { noPreloadedClock } from '../../support/preloaded-clock.ts';
+import { Random } from '../../support/random.ts';
+import { REGIONS } from '../../support/region-processes.ts';
+import { until } from '../../support/until.ts';
+import { collect, Verifier } from '../collect.ts';
+import { Nemesis } from '../nemesis.ts';
+import { assertHolds, SECONDS, SEED } from '../run.ts';
+import { LOSSES, ThreeRegions } from '../three-regions.ts';
+import { Workload } from '../workload.ts';
 
 const programs = postgresPrograms();
 const skip = 'missing' in programs ? programs.missing : noPreloadedClock;

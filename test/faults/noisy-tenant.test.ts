@@ -8,6 +8,7 @@ import { addTenant, ok, refused, type Tenant, tryLogIn } from '../support/people
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { pause, type ServiceProcess, spawnService, stopService } from '../support/process.ts';
 import { type Answer, CHEAP_PASSWORDS, call, onBothDatabases, type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { addSecret, addVault, secretUrl } from '../support/vaults.ts';
 
 const MIB = 1024 * 1024;
@@ -40,6 +41,8 @@ onBothDatabases('a noisy tenant', (kind) => {
   });
   after(() => service.close());
 
+  const untilReceived = (requests: number, counted: { ended: number }) =>
+    until('the requests do not arrive', () => service.app.kernel.metrics.requestsInFlight + counted.ended >= requests);
   const importMany = (by: Tenant, vault: string, folder: string, entries: number) => {
     const secrets = Object.fromEntries(Array.from({ length: entries }, (_, i) => [`${folder}/${i}`, `${folder} ${i}`]));
     return service.call('POST', `/v1/vaults/${vault}/import`, { token: by.owner.token, body: { secrets } });
@@ -47,7 +50,7 @@ onBothDatabases('a noisy tenant', (kind) => {
 
   test('does not make a write of another wait until all of its imports are done', async () => {
     const imports = counted(Array.from({ length: 8 }, (_, i) => importMany(noisy, noisyVault, `i${i}`, 150)));
-    await pause(20);
+    await untilReceived(8, imports);
     const before = imports.ended;
     await addSecret(service, quietVault, 'written', {}, quiet.owner.token);
     const meanwhile = imports.ended - before;
@@ -57,7 +60,7 @@ onBothDatabases('a noisy tenant', (kind) => {
 
   test('does not make an import of another wait behind all of its own', async () => {
     const imports = counted(Array.from({ length: 6 }, (_, i) => importMany(noisy, noisyVault, `j${i}`, 100)));
-    await pause(20);
+    await untilReceived(6, imports);
     const before = imports.ended;
     await ok(importMany(quiet, quietVault, 'mine', 10));
     const meanwhile = imports.ended - before;
@@ -70,7 +73,7 @@ onBothDatabases('a noisy tenant', (kind) => {
       service.call('POST', `/v1/vaults/${vault}/search`, { token: by.owner.token, body: { query: 'nowhere' } });
     await search(quiet, quietVault);
     const searches = counted(Array.from({ length: 20 }, () => search(noisy, noisyVault)));
-    await pause(20);
+    await untilReceived(20, searches);
     await ok(search(quiet, quietVault));
     assert.ok(searches.ended <= 14, `${searches.ended} of 20 searches were done first`);
     // On a slow machine some of the noisy ones wait for too long, and are refused: that is theirs to bear.
@@ -91,7 +94,7 @@ onBothDatabases('a noisy tenant', (kind) => {
         },
       );
     const logins = counted(Array.from({ length: 16 }, (_, i) => login(noisy, `10.1.0.${i + 1}`, `n${i}`)));
-    await pause(50);
+    await untilReceived(16, logins);
     await refused(login(quiet, '10.2.0.1', 'q'), 401, 'LOGIN_DENIED');
     assert.ok(logins.ended <= 8, `${logins.ended} of 16 logins were done first`);
     for (const { status } of await logins.all) assert.equal(status, 401);
@@ -100,16 +103,19 @@ onBothDatabases('a noisy tenant', (kind) => {
   if (kind === 'postgres') {
     test('does not hold the connections that others write and sign in with', async () => {
       const held = Promise.withResolvers<void>();
+      let begun = 0;
       const { database } = service.app.kernel;
       const hold = (work: 'request' | 'bulk' | 'authentication') =>
         Array.from({ length: 10 }, () =>
           database.forTenant(noisy.id, work).transaction(async (tx) => {
             await tx.selectFrom('tenants').select('tenant_id').limit(1).execute();
+            begun++;
             await held.promise;
           }),
         );
       const holding = [...hold('request'), ...hold('bulk'), ...hold('authentication')];
-      await pause(200);
+      const waiting = () => database.queues.reduce((sum, queue) => sum + queue.waiting, 0);
+      await until('not every transaction begins or waits', () => begun + waiting() >= holding.length);
       try {
         await addSecret(service, quietVault, 'beside', {}, quiet.owner.token);
         await ok(importMany(quiet, quietVault, 'beside-too', 3));
@@ -129,7 +135,7 @@ function stalled(url: string, path: string, token: string): Socket {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
   socket.on('error', () => {});
   socket.pause();
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
   return socket;
 }
 
@@ -177,6 +183,7 @@ onBothDatabases('answers that nobody reads', (kind) => {
       const exportPath = `/v1/vaults/${vault}/export`;
       const exports = Array.from({ length: 60 }, () => stalled(server.url, exportPath, token));
       const single = stalled(server.url, secretUrl(vault, 'large/0'), token);
+      // Readers stall for real time: nothing that a test could wait for happens until the service ends their connections.
       await pause(3000);
       const exportOf = (by: Tenant, from: string) =>
         service.call('GET', `/v1/vaults/${from}/export`, { token: by.owner.token });
