@@ -38,7 +38,7 @@ export type DatabaseKind = 'sqlite' | 'postgres';
 export const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['sqlite', 'postgres']) as DatabaseKind[];
 
 /** Whether rules are tested on every database, as `npm run test:walks` and `npm run test:console` do, or on the first one alone, as at landing. */
-const ARE_RULES_ON_BOTH = process.env['COFFER_TEST_BOTH'] === '1';
+export const ARE_RULES_ON_BOTH = process.env['COFFER_TEST_BOTH'] === '1';
 const databasesOfRules = ARE_RULES_ON_BOTH ? DATABASES : DATABASES.slice(0, 1);
 
 /** What declares the tests of rules within `onBothDatabases`. */
