@@ -160,7 +160,7 @@ describe('words', () => {
   const folders = Object.keys(LEFT);
   const folderOf = (file: string) => folders.find((folder) => file.startsWith(folder));
 
-  test('names and comments use the words of the field', () => {
+  test('names and comments use the terms of the field', () => {
     const wrong = found
       .filter(({ file, rule }) => folderOf(file) === undefined && !FILES.has(`${file}: ${rule.word}`))
       .map(({ file, rule, text }) => `${file}: ${rule.instead}, not ${rule.word}, in ${text.slice(0, 200)}`);

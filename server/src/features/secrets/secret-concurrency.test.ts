@@ -141,7 +141,7 @@ for (const [setting, database, count] of SETTINGS) {
       assert.equal(await countOf(where), 1);
     });
 
-    test('a deletion among changes: what came before is kept, what came after is told', async () => {
+    test('a deletion among changes: what came before stays, what came after is told', async () => {
       for (let round = 0; round < 5; round++) {
         const path = uniqueName('going');
         await addSecret(service, vault, path);
