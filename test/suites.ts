@@ -34,14 +34,15 @@ function apart(name: string, folders: readonly string[], change: Partial<Suite> 
 
 const EXPORTS = 'cli/src/migrate/exports.test.ts';
 
-/** Files with tests of rules outside the folders of `walks`. */
-const OF_RULES = [
+/** Files outside the folders of `walks` with tests that run more there. */
+const FURTHER_WALKS = [
   'cli/src/agent/renewal.test.ts',
   'cli/src/commands/login.test.ts',
   'cli/src/migrate/openbao.test.ts',
   'client/src/coffer.test.ts',
   'test/agent-hosts.test.ts',
   'test/docs/declarations.test.ts',
+  'test/docs/guide.test.ts',
   'test/dpop.test.ts',
   'test/exporters.test.ts',
   'test/generated-clients.test.ts',
@@ -129,7 +130,7 @@ export const SUITES: readonly NamedSuite[] = [
   {
     ...USUAL,
     name: 'walks',
-    paths: ['test/isolation/', 'test/matrix/', 'server/src/features/', ...OF_RULES],
+    paths: ['test/isolation/', 'test/matrix/', 'server/src/features/', ...FURTHER_WALKS],
     apart: [],
     env: { COFFER_TEST_BOTH: '1' },
     processMinutes: 30,
