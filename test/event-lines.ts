@@ -7,8 +7,8 @@ export type EventLine =
   | { type: 'announced' | 'ended'; name: string; file: string; line: number }
   | { type: 'passed' | 'skipped'; file: string; ms: number }
   | { type: 'failed'; name: string; file: string; error: string }
-  /** What the process has used so far, after a test or suite of the file. */
-  | { type: 'processor'; file: string; seconds: number };
+  /** What the process has used so far. */
+  | { type: 'processor'; seconds: number };
 
 export default async function* eventLines(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of events) for (const line of linesOf(event)) yield `${JSON.stringify(line)}\n`;
@@ -18,9 +18,7 @@ function linesOf({ type, data }: TestEvent): EventLine[] {
   if (type === 'test:enqueue' || type === 'test:complete') {
     const { name, file = '', line = 0, nesting } = data;
     const event: EventLine = { type: type === 'test:enqueue' ? 'announced' : 'ended', name, file, line };
-    if (nesting > 0) return [event];
-    // Between the files that are imported first only their import takes time.
-    return [event, { type: 'processor', file: type === 'test:enqueue' ? '' : file, seconds: processorSeconds() }];
+    return nesting > 0 ? [event] : [event, { type: 'processor', seconds: processorSeconds() }];
   }
   if (type === 'test:pass') {
     if (data.details.type === 'suite') return [];

@@ -54,15 +54,17 @@ function processorSecondsOf({ lines }: Outcome): number {
   return used?.seconds ?? 0;
 }
 
-/** The tests of a process run one after the other, so what it used between two of them is the second one's. */
+/** The tests of a process run one after the other, so what it has used since the last one is that of the file whose tests ended. */
 function processorSecondsByFile(outcomes: readonly Outcome[]): [string, number][] {
   const seconds = new Map<string, number>();
   for (const { lines } of outcomes) {
     let before = 0;
+    let file = 'loading';
     for (const line of lines) {
+      // A suite that a support file declares has the name of that.
+      if (line.type === 'ended' && line.file.endsWith('.test.ts')) file = relative('.', line.file);
       if (line.type !== 'processor') continue;
-      const name = line.file === '' ? 'loading' : relative('.', line.file);
-      seconds.set(name, (seconds.get(name) ?? 0) + line.seconds - before);
+      seconds.set(file, (seconds.get(file) ?? 0) + line.seconds - before);
       before = line.seconds;
     }
   }
