@@ -34,7 +34,7 @@ test('each sample has the time until the next one, and callers have that of what
   ]);
 });
 
-test('what is native counts for whoever called it, beside it', () => {
+test('what is native counts for the caller, beside it', () => {
   assert.deepEqual(timesByGroup(busyTree(frameTree(PROFILE))), [
     { name: 'kernel/audit (native)', self: 80, inclusive: 80 },
     { name: 'kernel/audit', self: 60, inclusive: 140 },

@@ -10,9 +10,9 @@ import { readSettings } from '../agent/src/settings.ts';
 import { addCluster, type TestCluster } from './support/fleet.ts';
 import { ed25519Line, HostRoot, newFolder } from './support/host-root.ts';
 import { ok } from './support/people.ts';
-import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from './support/service.ts';
 
-onBothDatabases('the agent of a host and the service', (database) => {
+onSqliteAtLanding('the agent of a host and the service', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

@@ -148,7 +148,7 @@ onBothDatabases('an audit log whose entries wait for each other', (kind) => {
   });
 
   if (kind === 'postgres') {
-    test('is not taken for one that tells nothing of a deletion', async () => {
+    test('is not mistaken for one that tells nothing of a deletion', async () => {
       const { kernel } = service.app;
       const invited = await ok(
         service.call('POST', '/v1/users', { body: { email: 'gone@x.example', invite: true } }),
@@ -194,7 +194,7 @@ onBothDatabases('an audit log whose entries wait for each other', (kind) => {
       assert.deepEqual(rows.problems, problems);
     });
 
-    test('is not taken for tampered with after a node was killed', async () => {
+    test('is not mistaken for tampered with after a node was killed', async () => {
       const databaseUrl = await newPostgresDatabase();
       const killed = await spawnService({ databaseUrl });
       const token = killed.adminToken();

@@ -76,7 +76,7 @@ describe('certificates that others check', () => {
     await assert.rejects(run('openssl', verify, { cwd: folder }), /certificate revoked/);
   });
 
-  test('the list in DER is one list, of the authority that is asked for', async () => {
+  test('the list in DER is one list, of the authority that is requested', async () => {
     const { tenant } = await ok(service.call('GET', '/auth/me'));
     const answer = await fetch(`${service.url}/pki/${tenant.id}/crl.der?ca=1`);
     assert.equal(answer.headers.get('content-type'), 'application/pkix-crl');

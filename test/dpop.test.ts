@@ -17,7 +17,7 @@ import { newPostgresDatabase } from './support/postgres.ts';
 import { call, onBothDatabases, type Service, startService } from './support/service.ts';
 import { addSecret, addVault, runPurges, secretUrl } from './support/vaults.ts';
 
-onBothDatabases('dpop', (database) => {
+onBothDatabases('dpop', (database, { rule }) => {
   let service: Service;
   let vault: string;
   let key: DpopKey;
@@ -53,7 +53,7 @@ onBothDatabases('dpop', (database) => {
       assert.equal(entries[0].actor.kind, 'user');
     });
 
-    test('is refused as a bearer token, without a proof, and with one that does not fit', async () => {
+    rule('is refused as a bearer token, without a proof, and with one that does not fit', async () => {
       const token = await boundToken();
       const other = await newDpopKey();
       const authorization = `DPoP ${token}`;
@@ -78,7 +78,7 @@ onBothDatabases('dpop', (database) => {
       service.clock.advance(60_000);
     });
 
-    test('an unbound token sent as DPoP is refused; made with a bound one, a token stays bound', async () => {
+    rule('an unbound token sent as DPoP is refused; made with a bound one, a token stays bound', async () => {
       const headers = { authorization: `DPoP ${service.adminToken}`, dpop: await proof({ token: service.adminToken }) };
       assert.equal((await ask(headers)).status, 401);
       const token = await boundToken();
@@ -100,7 +100,7 @@ onBothDatabases('dpop', (database) => {
       assert.equal(answers.filter(({ status }) => status === 200).length, 1);
     });
 
-    test('proofs that could no longer be used are forgotten', async () => {
+    test('proofs that could no longer be used are deleted', async () => {
       const token = await boundToken();
       await ask({ authorization: `DPoP ${token}`, dpop: await proof({ token }) });
       const count = async () => {
@@ -118,7 +118,7 @@ onBothDatabases('dpop', (database) => {
     const read = async (machine: Machine, dpop?: string) =>
       callAs(service, machine, 'GET', path(), { headers: dpop === undefined ? {} : { dpop } });
 
-    test('that requires it is refused without, and with another key than the one enrolled', async () => {
+    rule('that requires it is refused without, and with another key than the one enrolled', async () => {
       const machine = await addConnection(service, vault, { require_dpop: true, dpop_jkt: key.jkt });
       assert.equal((await read(machine)).body.error.code, 'DPOP_REQUIRED');
       assert.equal((await read(machine, await proof({}, await newDpopKey()))).body.error.code, 'INVALID_DPOP_PROOF');
@@ -129,7 +129,7 @@ onBothDatabases('dpop', (database) => {
       assert.equal((await read(machine, await proof({ more: { iat } }))).status, 200, 'seconds may have a fraction');
     });
 
-    test('that does not require it is still refused with a bad one', async () => {
+    rule('that does not require it is still refused with a bad one', async () => {
       const machine = await addConnection(service, vault, { dpop_jkt: key.jkt });
       assert.equal((await read(machine)).status, 200);
       assert.equal((await read(machine, await proof({ htm: 'PUT' }))).status, 401);
@@ -137,7 +137,7 @@ onBothDatabases('dpop', (database) => {
       assert.equal((await read(unenrolled, await proof())).status, 401, 'a key that nobody knows');
     });
 
-    test('reads a fortress secret with certificate and proof, and with neither alone', async () => {
+    rule('reads a fortress secret with certificate and proof, and with neither alone', async () => {
       const fortress = secretUrl(vault, 'fortress');
       const { kernel } = service.app;
       const maker = await addColleague(service, kernel.operatorTenantId, 'admin', { mfaAt: service.clock.now() });
@@ -151,7 +151,7 @@ onBothDatabases('dpop', (database) => {
     });
   });
 
-  test('nonces: when they are required, one is given out, and only current ones of ours are taken', async () => {
+  test('nonces: when they are required, one is given out, and only current ones of ours are accepted', async () => {
     const strict = await startService(database, { env: { CV_DPOP_NONCE: 'required' } });
     const jkt = key.jkt;
     const { token } = await ok(strict.call('POST', '/auth/tokens', { body: { name: 'bound', dpop_jkt: jkt } }), 201);

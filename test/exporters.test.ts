@@ -11,7 +11,7 @@ import { auditOf } from './support/vaults.ts';
 const EXPORTERS = '/v1/audit/exporters';
 const TOKEN = 'exporter-token-marker';
 
-onBothDatabases('exporters', (database) => {
+onBothDatabases('exporters', (database, { rule, rules }) => {
   let service: Service;
   let tenant: Tenant;
   before(async () => {
@@ -187,7 +187,7 @@ onBothDatabases('exporters', (database) => {
     await remove(made.id);
   });
 
-  describe('receivers', () => {
+  rules('receivers', () => {
     test('splunk: a batch counts only when it is indexed, and is sent again when that is never said', async () => {
       const receiver = await Receiver.start();
       let [ackId, polls] = [0, 0];
@@ -209,7 +209,7 @@ onBothDatabases('exporters', (database) => {
       await remove(made.id);
     });
 
-    test('elastic: what is there already counts, what does not fit is sent as text or a loss, and a busy server is asked again', async () => {
+    test('elastic: what is there already counts, what does not fit is sent as text or a loss, and a busy server is called again', async () => {
       const receiver = await Receiver.start();
       let isBusy = true;
       const stored = new Map<string, { '@timestamp'?: string; message?: string }>();
@@ -353,7 +353,7 @@ onBothDatabases('exporters', (database) => {
     });
   });
 
-  describe('test', () => {
+  rules('test', () => {
     const tried = async (id: string) => ok(service.call('POST', `${EXPORTERS}/${id}/test`, as(tenant.owner.token)));
 
     test('sends one marked entry and says what the receiver said', async () => {
@@ -396,7 +396,7 @@ onBothDatabases('exporters', (database) => {
     const attempt = (body: object) =>
       service.call('POST', EXPORTERS, { ...as(tenant.owner.token), body: { name: uniqueName('siem'), ...body } });
 
-    test('an endpoint or credentials that the type does not take', async () => {
+    rule('an endpoint or credentials that the type does not take', async () => {
       const cases: [object, string][] = [
         [{ type: 'https_json', endpoint: 'ftp://x.example' }, '/body/endpoint'],
         [{ type: 'https_json', endpoint: 'https://user:pass@x.example' }, '/body/endpoint'],
@@ -413,7 +413,7 @@ onBothDatabases('exporters', (database) => {
       }
     });
 
-    test('a new endpoint without the credentials, which would be sent elsewhere', async () => {
+    rule('a new endpoint without the credentials, which would be sent elsewhere', async () => {
       const made = await create({
         type: 'https_json',
         endpoint: 'https://x.example',
@@ -426,7 +426,7 @@ onBothDatabases('exporters', (database) => {
       await remove(made.id);
     });
 
-    test('a name that is taken, and more than the plan allows', async () => {
+    test('a name that is in use, and more than the plan allows', async () => {
       const other = await addTenant(service, { plan: 'professional' });
       const body = { type: 'syslog', endpoint: 'tls://x.example:6514', enabled: false };
       const first = await create(body, other);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { generateClients } from './clients/generate.ts';
 import type { Service as Reached, WhatWasDone } from './clients/what-was-done.ts';
 import { expectRoundTrip } from './support/round-trip.ts';
-import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from './support/service.ts';
 
 /**
  * Clients that others generate from our document compile under strict TypeScript, and work. `npm run test:interoperability` has those of
@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, '..');
 const PROGRAMS = ['openapi-fetch', 'oazapfts'];
 const COMPILE_TIMEOUT_MS = 120_000;
 
-onBothDatabases('generated clients', (database) => {
+onSqliteAtLanding('generated clients', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);

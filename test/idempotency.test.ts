@@ -92,7 +92,7 @@ onBothDatabases('an Idempotency-Key', (database) => {
     await invalid(put(null), '/headers/idempotency-key');
   });
 
-  test('is forgotten after 24 hours and not before', async () => {
+  test('is deleted after 24 hours and not before', async () => {
     const body = { name: 'daily' };
     const first = await ok(post('/auth/tokens', 'daily', body), 201);
     service.clock.advance(DAY_MS - MINUTE_MS);
@@ -122,7 +122,7 @@ onBothDatabases('an Idempotency-Key', (database) => {
     await refused(post('/v1/users', 'demoted', body, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('does not keep a failure: the request can be mended or repeated', async () => {
+  test('does not keep a failure: the request can be corrected or repeated', async () => {
     const email = newEmail();
     const { id } = await ok(service.call('POST', '/v1/users', { body: { email } }), 201);
     await refused(post('/v1/users', 'failed', { email }), 409, 'ALREADY_EXISTS');

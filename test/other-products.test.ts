@@ -37,7 +37,7 @@ onBothDatabases('faults of other products', (database) => {
     return tryLogIn(service, person, more, { 'x-forwarded-for': `198.19.0.${lastHost}` });
   };
 
-  test('reserved names cannot be taken by tenants and groups, in any case', async () => {
+  test('reserved names cannot be used by tenants and groups, in any case', async () => {
     const reserved = ['root', 'default', 'collisions', 'system', 'operator', 'admin', 'owner', 'self', 'all', 'none'];
     for (const name of reserved.flatMap((word) => [
       word,

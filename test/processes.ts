@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import type { EventLine } from './event-lines.ts';
 
-/** A process of `node --test`, and the files that it runs. */
+/** A process of tests, and the files that it runs. */
 export interface TestProcess {
   /** The folder of its files, and a number if the folder has several processes. */
   name: string;
@@ -19,9 +20,11 @@ const ALONE: readonly string[] = [
   'test/docs/guide.test.ts',
   'test/isolation/isolation.test.ts',
   'cli/src/scripts.test.ts',
+  'cli/src/scan/scan.test.ts',
   'test/console/pages.test.ts',
   'test/matrix/matrix.test.ts',
   'test/operator/start.test.ts',
+  'test/operator/coffer-command.test.ts',
   'test/query-plans.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/packages/pack.test.ts',
@@ -41,31 +44,36 @@ const ALONE: readonly string[] = [
   'server/src/kernel/fairness/background-share.test.ts',
   'server/src/kernel/observability/turn-monitor.test.ts',
 ];
-/** Folders whose files share processes. Files elsewhere start programs or browsers, which takes longer than loading what they import. */
-const SHARED: readonly string[] = [
-  'server/src/kernel/',
-  'server/src/features/',
-  'server/src/settings/',
-  'server/src/assembly/',
+/** Folders of tests beside their source. The files of each share processes. */
+const SOURCE: readonly string[] = [
+  'server/src/',
   'client/src/',
   'detection/src/',
+  'cli/src/',
   'agent/src/',
   'bench/',
   'evaluate/',
-  'test/attacks/',
-  'test/observability/',
-  'test/zero-knowledge/',
+];
+/** Other folders whose files share processes. Files elsewhere mostly start programs, and run beside each other. */
+const SHARED: readonly string[] = [
+  'test',
+  'test/attacks',
+  'test/console',
+  'test/docs',
+  'test/isolation',
+  'test/matrix',
+  'test/observability',
+  'test/upgrade',
+  'test/zero-knowledge',
 ];
 /** How much source one process runs. Loading the service takes longer than most files run, and code that has run is faster. */
-const PROCESS_BYTES_MAX = 100_000;
+const PROCESS_BYTES_MAX = 250_000;
 
 /** Processes for some files, those that take longest first. */
 export function processesOf(files: readonly string[], bytesMax = PROCESS_BYTES_MAX): TestProcess[] {
-  const shared = files.filter(
-    (file) => !ALONE.includes(file) && (isAtTop(file) || SHARED.some((folder) => file.startsWith(folder))),
-  );
   const first = ALONE.filter((file) => files.includes(file));
-  const others = files.filter((file) => !shared.includes(file) && !first.includes(file));
+  const shared = files.filter((file) => !first.includes(file) && isShared(file));
+  const others = files.filter((file) => !first.includes(file) && !isShared(file));
   const groups = Object.entries(Object.groupBy(shared, folderOf)).flatMap(([folder, all = []]) =>
     dealtOut(folder, all, bytesMax),
   );
@@ -74,10 +82,9 @@ export function processesOf(files: readonly string[], bytesMax = PROCESS_BYTES_M
   return [...first.map(alone), ...rest];
 }
 
-/** Directly in `test/`: they start the service in their own process. */
-const isAtTop = (file: string) => file.split('/').length === 2 && file.startsWith('test/');
+const isShared = (file: string) => SOURCE.some((folder) => file.startsWith(folder)) || SHARED.includes(dirname(file));
 
-/** `server/src/kernel`, `test/attacks`, `cli/src`: what the files of one process have in common. */
+/** `server/src/kernel`, `test/attacks`, `cli/src`: the folder that the files of one process have in common. */
 const folderOf = (file: string) =>
   file
     .split('/')
@@ -117,29 +124,31 @@ export async function runProcesses(
   const waiting = processes.entries();
   const outcomes: Outcome[] = [];
   const next = async () => {
-    for (const [at, one] of waiting) outcomes.push(await runOne(one, join(options.folder, `events-${at}`), options));
+    for (const [at, one] of waiting) outcomes.push(await runOne(one, join(options.folder, `process-${at}`), options));
   };
   await Promise.all(Array.from({ length: options.atOnce }, next));
   return outcomes;
 }
 
+/** Writes the program and the events of the process beside `path`. */
 async function runOne(
   { name, files }: TestProcess,
-  events: string,
+  path: string,
   { flags, minutesMax }: { flags: readonly string[]; minutesMax: number },
 ): Promise<Outcome> {
   const startedAt = performance.now();
+  const events = `${path}.events`;
+  const program = `${path}.mjs`;
+  writeFileSync(program, programOf(files));
   const child = spawn(
     process.execPath,
     [
       ...flags,
-      '--test',
-      '--test-isolation=none',
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
       `--test-reporter=${join(import.meta.dirname, 'event-lines.ts')}`,
       `--test-reporter-destination=${events}`,
-      ...files,
+      program,
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
@@ -164,6 +173,14 @@ async function runOne(
   } as const;
   if (!isExplained) lines.push(unexplained);
   return { name, lines, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+/**
+ * Imports all files before the first test begins, as `node --test --test-isolation=none` does. That command loads its runner before what is
+ * preloaded, so `preloaded/untracked-promises.ts` would have no effect.
+ */
+function programOf(files: readonly string[]): string {
+  return files.map((file) => `import '${pathToFileURL(resolve(file)).href}';\n`).join('');
 }
 
 function readLines(file: string): EventLine[] {

@@ -225,7 +225,7 @@ onBothDatabases('quotas', (kind) => {
   };
 
   for (const [name, { plan, prepare, status, before: there = 0 }] of Object.entries(COUNTED)) {
-    test(`${name}: the last place is taken once, and a place that is free again can be taken`, async () => {
+    test(`${name}: the last seat is assigned once, and a seat that is free again can be assigned`, async () => {
       const quota = name as QuotaName;
       const tenant = await starterTenant(plan === undefined ? {} : { plan });
       const limit = PLAN_QUOTAS[plan ?? 'starter'][quota];
@@ -295,7 +295,7 @@ onBothDatabases('quotas', (kind) => {
     await ok(by(tenant)('POST', '/auth/tokens', body), 201);
   });
 
-  test('who may not create learns nothing of a quota', async () => {
+  test('a caller without permission to create learns nothing of a quota', async () => {
     const tenant = await starterTenant();
     for (let no = 1; no < STARTER.tokens_per_user; no++) await addToken(service, tenant.owner.token);
     const scoped = { token: tenant.owner.token };

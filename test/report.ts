@@ -17,6 +17,7 @@ export function report(files: readonly string[], outcomes: readonly Outcome[]): 
     's',
     outcomes.map(({ name, seconds }) => [name, seconds]),
   );
+  printSlowest('s of processor time in', processorSecondsByFile(outcomes));
   printSlowest('s', secondsByFile(lines));
   for (const what of failed) process.stdout.write(`\n✖ ${what}`);
   const all = outcomes.reduce((sum, one) => sum + processorSecondsOf(one), 0);
@@ -51,6 +52,23 @@ function cutOffIn(files: readonly string[], lines: readonly EventLine[]): string
 function processorSecondsOf({ lines }: Outcome): number {
   const used = lines.findLast((line) => line.type === 'processor');
   return used?.seconds ?? 0;
+}
+
+/** The tests of a process run one after the other, so what it has used since the last one is that of the file whose tests ended. */
+function processorSecondsByFile(outcomes: readonly Outcome[]): [string, number][] {
+  const seconds = new Map<string, number>();
+  for (const { lines } of outcomes) {
+    let before = 0;
+    let file = 'loading';
+    for (const line of lines) {
+      // A suite that a support file declares has the name of that.
+      if (line.type === 'ended' && line.file.endsWith('.test.ts')) file = relative('.', line.file);
+      if (line.type !== 'processor') continue;
+      seconds.set(file, (seconds.get(file) ?? 0) + line.seconds - before);
+      before = line.seconds;
+    }
+  }
+  return [...seconds];
 }
 
 function secondsByFile(lines: readonly EventLine[]): [string, number][] {

@@ -142,7 +142,7 @@ onBothDatabases('storage', (kind) => {
     );
   });
 
-  test('a transaction kept beyond its end is dead', async () => {
+  test('a transaction used beyond its end is dead', async () => {
     let leaked: Tx | undefined;
     await db.transaction(async (tx) => {
       leaked = tx;
@@ -168,7 +168,7 @@ onBothDatabases('storage', (kind) => {
     assert.equal(await new Epochs(db).current(row.tenant_id), 41);
   });
 
-  test('an epoch raised before a question is asked is in the answer', async () => {
+  test('an epoch raised before a query is in its result', async () => {
     const row = tenant('epochs');
     await db.transaction((tx) => insert(tx, row).then(() => undefined));
     const epochs = new Epochs(db);

@@ -25,7 +25,7 @@ export function hasFile({ paths, except = [] }: Pick<NamedSuite, 'paths' | 'exce
   return paths.some((path) => (path.endsWith('/') ? file.startsWith(path) : file === path)) && !except.includes(file);
 }
 
-const USUAL = { env: {}, processMinutes: 15, needsPostgres: true, isOnDisk: false } as const;
+const USUAL = { env: {}, processMinutes: 30, needsPostgres: true, isOnDisk: false } as const;
 
 /** A suite of folders that run nowhere else. */
 function apart(name: string, folders: readonly string[], change: Partial<Suite> = {}): NamedSuite {
@@ -33,6 +33,25 @@ function apart(name: string, folders: readonly string[], change: Partial<Suite> 
 }
 
 const EXPORTS = 'cli/src/migrate/exports.test.ts';
+
+/** Files outside the folders of `walks` with tests that run more there. */
+const FURTHER_WALKS = [
+  'cli/src/agent/renewal.test.ts',
+  'cli/src/commands/login.test.ts',
+  'cli/src/migrate/openbao.test.ts',
+  'client/src/coffer.test.ts',
+  'test/agent-hosts.test.ts',
+  'test/docs/declarations.test.ts',
+  'test/docs/guide.test.ts',
+  'test/dpop.test.ts',
+  'test/exporters.test.ts',
+  'test/generated-clients.test.ts',
+  'test/observability/logs.test.ts',
+  'test/observability/traces.test.ts',
+  'test/webhook-events.test.ts',
+  'test/webhook-formats.test.ts',
+  'test/zero-knowledge/zero-knowledge-boundary.test.ts',
+] as const;
 
 export const SUITES: readonly NamedSuite[] = [
   {
@@ -111,7 +130,7 @@ export const SUITES: readonly NamedSuite[] = [
   {
     ...USUAL,
     name: 'walks',
-    paths: ['test/isolation/', 'test/matrix/', 'server/src/features/'],
+    paths: ['test/isolation/', 'test/matrix/', 'server/src/features/', ...FURTHER_WALKS],
     apart: [],
     env: { COFFER_TEST_BOTH: '1' },
     processMinutes: 30,

@@ -182,7 +182,7 @@ describe('the TLS port', () => {
     );
   }
 
-  test('answers the same routes as the main port, to whoever trusts ca.pem, by every name it has', async () => {
+  test('answers the same routes as the main port, to every client that trusts ca.pem, by every name it has', async () => {
     const { service } = witness;
     const name = new URL(service.tlsUrl).port;
     for (const host of ['127.0.0.1', 'localhost']) {
@@ -246,7 +246,7 @@ describe('the TLS port', () => {
     }
   });
 
-  test('a session that is taken up again still has its certificate', async () => {
+  test('a resumed session still has its certificate', async () => {
     const [cert = '', key = ''] = ['cert.pem', 'key.pem'].map((name) => join(folder, name));
     for (const version of ['-tls1_2', '-tls1_3']) {
       const session = join(folder, `session${version}`);

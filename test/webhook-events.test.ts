@@ -6,7 +6,7 @@ import { tick } from './support/background-work.ts';
 import { addConnection } from './support/machines.ts';
 import { addColleague, addTenant, approve, ok, type Tenant, uniqueName } from './support/people.ts';
 import { freePort } from './support/ports.ts';
-import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from './support/service.ts';
 import { Receiver } from './support/siem-receivers.ts';
 import { testAuthority } from './support/test-authority.ts';
 import { until } from './support/until.ts';
@@ -16,7 +16,7 @@ const BACKEND_ROTATION = { interval_days: 30, backend: { kind: 'postgres_role' }
 
 /** Each event where it happens: a request or a job causes it, and a receiver gets it. */
 
-onBothDatabases('events', (database) => {
+onSqliteAtLanding('events', (database) => {
   let service: Service;
   let tenant: Tenant;
   let receiver: Receiver;

@@ -6,7 +6,7 @@ import { Receiver } from './support/siem-receivers.ts';
 import { auditOf } from './support/vaults.ts';
 import { ANOMALY, WEBHOOKS, webhookCalls } from './support/webhooks.ts';
 
-onBothDatabases('webhooks: formats and refusals', (database) => {
+onBothDatabases('webhooks: formats and refusals', (database, { rule, rules }) => {
   let service: Service;
   let tenant: Tenant;
   let calls: ReturnType<typeof webhookCalls>;
@@ -17,7 +17,7 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
   });
   after(() => service.close());
 
-  describe('formats', () => {
+  rules('formats', () => {
     async function bodyFor(format: string, more: object = {}): Promise<Answer['body']> {
       const receiver = await Receiver.start();
       const made = await calls.create(receiver.url, { events: ['anomaly.detected'], format, ...more });
@@ -97,7 +97,7 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
   });
 
   describe('refused', () => {
-    test('a literal address that is no public host', async () => {
+    rule('a literal address that is no public host', async () => {
       const urls = [
         'https://169.254.169.254/latest',
         'https://10.0.0.1/',
@@ -113,7 +113,7 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
       }
     });
 
-    test('a url that is none, or holds a password', async () => {
+    rule('a url that is none, or holds a password', async () => {
       for (const url of [
         'ftp://x.example/',
         'https://u:p@x.example/',

@@ -161,7 +161,7 @@ onBothDatabases('webhooks', (database) => {
       await calls.remove(made);
     });
 
-    test('and says 410 is not asked again: the webhook is disabled, and the log says why', async () => {
+    test('and says 410 is not called again: the webhook is disabled, and the log says why', async () => {
       const receiver = await Receiver.start();
       receiver.respond = () => ({ status: 410 });
       const made = await calls.create(receiver.url);
@@ -341,7 +341,7 @@ onBothDatabases('webhooks', (database) => {
     assert.deepEqual(await left.execute(), []);
   });
 
-  test('of two rotations at once each shows a secret that works, or is told of the other', async () => {
+  test('of two rotations at once each shows a secret that works, or learns of the other', async () => {
     const receiver = await Receiver.start();
     const made = await calls.create(receiver.url);
     const rotate = () => service.call('POST', calls.urlOf(made, '/rotate-secret'), calls.as(tenant));

@@ -10,7 +10,7 @@ test('secrets win over what is set, unless it is to be preserved', () => {
   assert.deepEqual(joined({ A: 'own', B: 'own' }, secrets, { preserve: true }), { A: 'own', B: 'own' });
 });
 
-test('a secret cannot change how a program is loaded, unless it was asked for by name', () => {
+test('a secret cannot change how a program is loaded, unless it was requested by name', () => {
   for (const name of [
     'LD_PRELOAD',
     'LD_LIBRARY_PATH',
@@ -47,7 +47,7 @@ test('what no environment can have is refused, without its value', () => {
   }
 });
 
-test('a path becomes a name, without the prefix that was asked for', () => {
+test('a path becomes a name, without the prefix that was requested', () => {
   assert.equal(variableName('db/password', ''), 'DB_PASSWORD');
   assert.equal(variableName('api/db/pass-word', 'api'), 'DB_PASS_WORD');
   assert.equal(variableName('2fa/seed', ''), '_2FA_SEED');

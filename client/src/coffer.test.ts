@@ -7,7 +7,7 @@ import { newIssuerKey, OutsideIssuer, signed } from '../../test/support/external
 import { OUTSIDE_ENV } from '../../test/support/external-logins.ts';
 import { addConnection } from '../../test/support/machines.ts';
 import { addPerson, ok, uniqueName } from '../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../test/support/service.ts';
 import { addSecret, addVault, auditOf } from '../../test/support/vaults.ts';
 import { type Auth, Coffer, dpopThumbprint, generateDpopKey } from './index.ts';
 import {
@@ -36,7 +36,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-onBothDatabases('the client library', (database) => {
+onSqliteAtLanding('the client library', (database) => {
   let service: Service;
   let coffer: Coffer;
   let vault: string;
@@ -399,7 +399,7 @@ onBothDatabases('the client library', (database) => {
     await assert.rejects(bare.secrets.get(vault, 'machine'), { code: 'CERTIFICATE_REQUIRED', status: 403 });
   });
 
-  test('a cached value is not asked for again, and a revoked right is not outlived', async () => {
+  test('a cached value is not requested again, and a revoked right is not outlived', async () => {
     const path = uniqueName('cached');
     await coffer.secrets.set(vault, path, 'x');
     const machine = await addConnection(service, vault);

@@ -20,7 +20,7 @@ function cached(options: CacheOptions) {
   return { state, cache, get };
 }
 
-test('a value is kept for its time', async () => {
+test('a value is cached for its time', async () => {
   const { state, get } = cached({ maxAgeMs: 1000 });
   assert.deepEqual([await get(), await get()], ['value 1', 'value 1']);
   state.now = 1000;
@@ -67,7 +67,7 @@ test('after a refusal nothing is served, neither then nor during an outage that 
   }
 });
 
-test('it is bounded: the one not used for longest leaves, and a change forgets', async () => {
+test('it is bounded: the one not used for longest is evicted, and a change evicts', async () => {
   const { state, cache, get } = cached({ maxAgeMs: 1000, entries: 2 });
   await get('v/a?');
   await get('v/b?');
@@ -83,7 +83,7 @@ test('it is bounded: the one not used for longest leaves, and a change forgets',
   assert.equal(state.reads, 5);
 });
 
-test('a credential that is not valid any more ends the right to everything that was kept', async () => {
+test('a credential that is not valid any more ends the right to everything that is cached', async () => {
   const { state, get } = cached({ maxAgeMs: 1000, staleIfErrorMs: 60_000 });
   await get('v/a?');
   await get('v/b?');

@@ -44,7 +44,7 @@ async function mixedVault() {
   });
 }
 
-test('every value is bound to its location and version, each kind of older one only if that is asked for', async () => {
+test('every value is bound to its location and version, each kind of older one only if that is requested', async () => {
   const vault = await mixedVault();
   const none = await resealVault(VAULT, SECRET, vault);
   const rest = ['old', 'unversioned', 'swapped', 'theirs'];

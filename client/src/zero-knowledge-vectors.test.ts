@@ -145,7 +145,7 @@ describe('published vectors of unbound envelopes', () => {
     assert.equal(new Set(vectors.opens.map(({ algorithm, kdf }) => `${algorithm} ${kdf}`)).size, 4);
   });
 
-  test('none opens where a location is asked for', async () => {
+  test('none opens where a location is requested', async () => {
     const vector = vectors.opens.find(({ kdf }) => kdf === 'hkdf-sha256') as Vector;
     for (const location of [
       { vault: 'sealed', path: 'db/main' },

@@ -78,7 +78,7 @@ describe('sealing', () => {
     }
   });
 
-  test('the largest value that fits is taken by the service, one byte more is refused here', async () => {
+  test('the service accepts the largest value that fits, and the library refuses one byte more', async () => {
     const overhead = (await sealZeroKnowledge('', KEY, LOCATION)).length;
     const most = Math.floor(((1_048_576 - overhead) * 3) / 4);
     const envelope = await sealZeroKnowledge(new Uint8Array(most), KEY, LOCATION);

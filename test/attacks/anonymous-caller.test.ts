@@ -122,7 +122,7 @@ onBothDatabases('a caller without a credential', (database) => {
     }
   });
 
-  test('is not even asked for the body it announces', async () => {
+  test('does not even have to send the body it announces', async () => {
     for (const [headers, status] of [
       [{}, 401],
       [{ Authorization: `Bearer ${service.adminToken()}` }, 100],

@@ -79,7 +79,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.deepEqual([done.status, done.single_approver, done.self_approved], ['completed', false, false]);
     });
 
-    test('deciding both levels while another admin is there, who did not ask', async () => {
+    test('deciding both levels while another admin is there, who is not the requester', async () => {
       const tenant = await addTenant(service);
       const mia = await addColleague(service, tenant.id, 'member');
       const name = await managed(tenant, [mia]);
@@ -95,7 +95,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.deepEqual([done.status, done.single_approver], ['completed', false]);
     });
 
-    test('acting alone without a trace: two admins and no manager but who asked', async () => {
+    test('acting alone without a trace: two admins and no manager but the requester', async () => {
       const tenant = await addTenant(service);
       const name = await productionVault(tenant);
       const admin = await addColleague(service, tenant.id, 'admin');
@@ -110,7 +110,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.equal(entry.details.single_approver, true);
     });
 
-    test('being kept from deciding by managers who are gone', async () => {
+    test('being prevented from deciding by managers who are gone', async () => {
       const tenant = await addTenant(service);
       const [disabled, deleted] = [
         await addColleague(service, tenant.id, 'member'),
@@ -125,7 +125,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.deepEqual([done.status, done.single_approver], ['completed', true]);
     });
 
-    test('deciding as a manager, or as the only admin, on what they asked for themselves', async () => {
+    test('deciding as a manager, or as the only admin, on what they requested themselves', async () => {
       const tenant = await addTenant(service);
       const mia = await addColleague(service, tenant.id, 'member');
       const name = await managed(tenant, [mia]);
@@ -242,7 +242,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.ok(open.approvals.every((approval: Answer['body']) => approval.id !== id));
     };
 
-    test('having carried out what a revoked token asked for', async () => {
+    test('having carried out what a revoked token requested', async () => {
       const { boss, admin, owner } = await office();
       const session = await logIn(service, boss);
       const thief = await addToken(service, session);
@@ -267,7 +267,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.equal((await ok(as(owner.token, 'GET', '/v1/audit/verify'))).valid, true);
     });
 
-    test('having carried out what a token made with a revoked one asked for', async () => {
+    test('having carried out what a token made with a revoked one requested', async () => {
       const { boss, admin } = await office();
       const parent = await addToken(service, boss.token);
       const child = await addToken(service, parent.token);
@@ -276,7 +276,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       await assertCancelled(approval_id, admin, 'credential_revoked');
     });
 
-    test('having carried out what an ended session asked for', async () => {
+    test('having carried out what an ended session requested', async () => {
       const { boss, admin } = await office();
       const stolen = await logIn(service, boss);
       const { approval_id } = await ok(as(stolen, 'POST', '/v1/users', evil()), 202);
@@ -285,7 +285,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       await assertCancelled(approval_id, admin, 'credential_revoked');
     });
 
-    test('having carried out what a disabled account asked for', async () => {
+    test('having carried out what a disabled account requested', async () => {
       const { boss, admin, owner } = await office();
       const { approval_id } = await ok(as(boss.token, 'POST', '/v1/users', evil()), 202);
       const farewell = as(owner.token, 'PATCH', `/v1/users/${boss.id}`, { status: 'disabled' });
@@ -307,7 +307,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       assert.deepEqual([status, approval_id], ['active', null]);
     });
 
-    test('but what an expired token asked for still is carried out', async () => {
+    test('but what an expired token requested still is carried out', async () => {
       const { boss, admin } = await office();
       const brief = await addToken(service, boss.token, { ttl_days: 1 });
       const { approval_id } = await ok(as(brief.token, 'POST', '/v1/users', evil()), 202);
@@ -348,7 +348,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       await ok(ask(), 202);
     });
 
-    test('keeping its owner from asking, with what a token asked for that is revoked', async () => {
+    test('keeping its owner from asking, with what a token requested that is revoked', async () => {
       const tenant = await addTenant(service);
       await addColleague(service, tenant.id, 'admin');
       const { token } = tenant.owner;
@@ -375,7 +375,7 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       for (const { approval_id } of requested) assert.equal(await statusOf(approval_id), 'cancelled');
     });
 
-    test('keeping a vault from being deleted, with what a token asked for that is revoked', async () => {
+    test('keeping a vault from being deleted, with what a token requested that is revoked', async () => {
       const tenant = await addTenant(service);
       await addColleague(service, tenant.id, 'admin');
       const { token } = tenant.owner;

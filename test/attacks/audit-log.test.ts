@@ -154,7 +154,7 @@ onBothDatabases('the audit log', (kind) => {
       await client.end();
     }
 
-    test('is not kept from being linked by what was written for nobody, or for a tenant whose key was edited', async () => {
+    test('is not prevented from being linked by what was written for nobody, or for a tenant whose key was edited', async () => {
       const other = await addTenant(service);
       const [key] = await attacker.rows('keys', { tenant_id: other.id, purpose: 'audit-head' });
       await ok(service.call('GET', '/v1/groups', { token: other.owner.token }));

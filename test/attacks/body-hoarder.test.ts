@@ -77,7 +77,7 @@ onBothDatabases('who sends as much as they can', (database) => {
     third.close();
   });
 
-  test('does not take from those who are known, nor from another address, without a credential', async () => {
+  test('does not take from known callers, nor from another address, without a credential', async () => {
     const login = async (from?: string) => {
       const half = await halfSend(service.url, { path: '/auth/login', length: 64 * 1024, ...(from && { from }) });
       half.send(Buffer.alloc(63 * 1024, ' '));

@@ -14,7 +14,7 @@ import { addPolicy, addSecret, addVault, secretUrl } from '../support/vaults.ts'
 const FORGED = /a row was not written by the service|a response was cut off/;
 
 /** What a writer of the database without the root key must not achieve. */
-onBothDatabases('whoever writes to the database', (kind) => {
+onBothDatabases('anyone who writes to the database', (kind) => {
   let service: Service;
   let attacker: Attacker;
   let tenant: Tenant;

@@ -106,7 +106,7 @@ onBothDatabases('an external authority', (database) => {
     assert.equal((await service.call('PATCH', url, { body: { denied_thumbprints: [] } })).status, 202);
   });
 
-  test('nobody else changes what is denied, and nothing but thumbprints is taken', async () => {
+  test('nobody else changes what is denied, and nothing but thumbprints is accepted', async () => {
     const machine = await connection(await testAuthority());
     const member = await addPerson(service);
     await refused(patch(machine, [], member.token), 403, 'INSUFFICIENT_PRIVILEGE');

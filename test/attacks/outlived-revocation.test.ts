@@ -161,7 +161,7 @@ onBothDatabases('who is revoked', (kind) => {
       assert.deepEqual([await status(), await attachments()], ['cancelled', 0]);
     });
 
-    test('does not stop the approval of what somebody else asked for', async () => {
+    test('does not stop the approval of what somebody else requested', async () => {
       await begin();
       const other = await addPerson(service, { tenant });
       const { needed, approving, status, attachments } = await asksToAttach();

@@ -222,7 +222,7 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       return { tenant, admin, factor: await enrol(admin) };
     };
 
-    test('is not taken away by one admin of two without a factor of their own', async () => {
+    test('is not removed by one admin of two without a factor of their own', async () => {
       const { tenant, admin } = await two();
       await ok(as(tenant.owner.token, 'DELETE', `/v1/users/${admin.id}/mfa`), 202);
     });

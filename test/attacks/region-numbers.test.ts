@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const LAST = Number.MAX_SAFE_INTEGER;
 
-onBothDatabases('whoever writes into the database of a region', (database) => {
+onBothDatabases('somebody who writes into the database of a region', (database) => {
   const three = new ThreeRegions(database, { CV_REGION_LEASE_SECONDS: '3' });
   const edit = (name: string, statement: ReturnType<typeof sql>) =>
     three.service(name).app.kernel.database.transaction(async (tx) => void (await statement.execute(tx)));

@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 const STOLEN = 'ap';
 const DAY_MS = 86_400_000;
 
-onBothDatabases('whoever has stolen a region', (database) => {
+onBothDatabases('somebody who has stolen a region', (database) => {
   const three = new ThreeRegions(database, { CV_REGION_LEASE_SECONDS: '10' });
   let identity: RegionIdentity;
   let stolen: Directory;

@@ -226,7 +226,7 @@ onBothDatabases('a stolen session', (database) => {
     assert.equal((await fetch(`${service.url}/console/api/auth/me`, { headers: SAME_ORIGIN })).status, 401);
   });
 
-  test('a token made with a token shows what it may do, not what was asked for', async () => {
+  test('a token made with a token shows what it may do, not what was requested', async () => {
     const person = await newPerson();
     const scope = { vaults: ['ci-*'], actions: ['secrets:*', 'tokens:create'] };
     const parent = await addToken(service, person.token, { scope, ip_allowlist: ['127.0.0.0/8'] });

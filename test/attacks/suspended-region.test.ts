@@ -52,7 +52,7 @@ describe('a region whose machine was suspended', { skip }, () => {
     return (await ok(call('/auth/tokens', { token, body: { name: 'work' } }), 201)).token;
   }
 
-  test('lesson 35: acknowledges nothing once another region has taken over', async () => {
+  test('lesson 35: acknowledges nothing once another region became the primary', async () => {
     const suspendedAt = performance.now();
     regions.process(SUSPENDED).kill('SIGSTOP');
     await promote(regions.admin('us'), tenant.id, 'us', second);

@@ -55,7 +55,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     service = null;
   });
 
-  test('happens once: rows whose MAC is taken away are not authenticated again', async () => {
+  test('happens once: rows whose MAC is removed are not authenticated again', async () => {
     const [user] = await attacker.rows('users', { role: 'member' });
     const tenant = await attacker.row('tenants', { tenant_id: user?.['tenant_id'] });
     await attacker.update('users', { user_id: user?.['user_id'] }, { role: 'owner', row_mac: null });
@@ -93,7 +93,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     rmSync(first.dataDir, { recursive: true, force: true });
   });
 
-  test('refuses a database of the earlier release beside what the node remembers of the newer one', async () => {
+  test('refuses a database of the earlier release beside what the node stored about the newer one', async () => {
     const older = await unpack(RELEASE, kind);
     assert.ok(existsSync(join(data.dataDir, ANCHOR_FILE)));
     copyFileSync(join(data.dataDir, ANCHOR_FILE), join(older.dataDir, ANCHOR_FILE));

@@ -4,7 +4,7 @@ import { approvalOperations } from '../../console/src/approvals/operation-texts.
 import { approvalTitle } from '../../console/src/approvals/title.ts';
 import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 
-test('each request that can need approval has words', () => {
+test('each request that can need approval has a description', () => {
   const waiting = DECLARATIONS.filter(({ approval }) => approval !== 'none').map(({ name }) => name);
   assert.deepEqual(Object.keys(approvalOperations).toSorted(), waiting.toSorted());
 });

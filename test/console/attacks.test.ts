@@ -185,7 +185,7 @@ onSqliteAtLanding('attacks on the console', (database) => {
     );
 
     test(
-      'whoever does nothing for a quarter of an hour is signed out, on the server too',
+      'a user who does nothing for a quarter of an hour is signed out, on the server too',
       inConsole(async (console) => {
         await console.page.clock.install();
         await console.open('/vaults');

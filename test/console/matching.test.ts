@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bestMatches } from '../../console/src/shell/matching.ts';
 
-describe('what is found for words that are typed', () => {
+describe('what is found for terms that are typed', () => {
   const found = (typed: string, ...names: string[]) =>
     bestMatches(
       names.map((name) => ({ name, searched: [name.toLowerCase()] })),
       typed.split(' '),
     ).map(({ name }) => name);
 
-  test('abbreviations of words are found', () => {
+  test('abbreviations of terms are found', () => {
     assert.deepEqual(found('db url', 'DATABASE_URL', 'DATABASE_USER', 'API_URL'), ['DATABASE_URL']);
     assert.deepEqual(found('url db', 'DATABASE_URL'), ['DATABASE_URL'], 'in any order');
     assert.deepEqual(found('pwd', 'mail/password', 'mail/user'), ['mail/password']);
@@ -18,7 +18,7 @@ describe('what is found for words that are typed', () => {
     assert.deepEqual(found('aa', 'a'), []);
   });
 
-  test('exact names come first, then beginnings, starts of words, parts, and abbreviations', () => {
+  test('exact names come first, then beginnings, starts of terms, parts, and abbreviations', () => {
     const ranked = ['api', 'api_key', 'mail/api', 'rapid', 'a/pilot-x/i'];
     assert.deepEqual(found('api', ...ranked.toReversed()), ranked);
     assert.deepEqual(found('api', 'x/rapid/api', 'y/rapid'), ['x/rapid/api', 'y/rapid'], 'its best place counts');

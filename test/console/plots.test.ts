@@ -173,7 +173,7 @@ onSqliteAtLanding('plots of the console', (database) => {
     );
 
     test(
-      'who may not read the audit log sees no activity, and nothing is refused because of it',
+      'a caller without permission to read the audit log sees no activity, and nothing is refused because of it',
       inConsole(async ({ page, open, signIn }) => {
         const vault = await readSecret(1);
         const member = await world().person('member');

@@ -3,13 +3,13 @@ import { after, before, test } from 'node:test';
 import { ownerOf, SAME_ORIGIN, sessionOf, withSession } from '../support/console-requests.ts';
 import { addPerson, addTenant, addToken, holdClock, logIn, ok, type Person } from '../support/people.ts';
 import { sendRaw } from '../support/raw-http.ts';
-import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 
 /** The session of the console over HTTP: who may use the cookie, where, and from which page. */
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-onBothDatabases('the session of the console', (database) => {
+onSqliteAtLanding('the session of the console', (database) => {
   let service: Service;
   let person: Person;
   before(async () => {
@@ -251,7 +251,7 @@ onBothDatabases('the session of the console', (database) => {
   });
 });
 
-onBothDatabases('a service without a console', (database) => {
+onSqliteAtLanding('a service without a console', (database) => {
   test('has neither the page nor sessions in cookies', async () => {
     const service = await startService(database, { env: { CV_CONSOLE: 'off' } });
     assert.equal((await fetch(`${service.url}/`)).status, 404);

@@ -11,7 +11,7 @@ onSqliteAtLanding('the console of a service without a TLS port', (database) => {
     database,
     (world, inConsole) => {
       test(
-        'no certificate is asked for that no program could show',
+        'no certificate is requested that no program could show',
         inConsole(async ({ page, open, signIn }) => {
           const { service } = world();
           const admin = await world().person();

@@ -16,7 +16,7 @@ import { ModelProvider } from '../support/model-provider.ts';
 import { addPerson, addTenant, approved, ok } from '../support/people.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { ExampleSender, shownRequest } from '../support/reference-examples.ts';
-import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 
 /** Every endpoint that is served is declared, and every declared endpoint is served. */
 
@@ -95,7 +95,7 @@ const NEEDS_FACTOR: Record<string, string> = {
 
 const PAIRS_MAX = 5;
 
-onBothDatabases('a service that runs', (database) => {
+onSqliteAtLanding('a service that runs', (database) => {
   let service: Service;
   let world: World;
   let model: ModelProvider;
@@ -134,7 +134,7 @@ onBothDatabases('a service that runs', (database) => {
   const methodsOf = (path: string) => DECLARATIONS.filter((one) => one.path === path).map(({ method }) => method);
   const anyPath = (path: string) => path.replace(/\{[a-z_]+\*?\}/g, 'x');
 
-  test('every path tells its methods to whoever asks, and knows no other', async () => {
+  test('every path tells its methods to every caller, and knows no other', async () => {
     for (const path of new Set(DECLARATIONS.map((one) => one.path))) {
       const methods = methodsOf(path);
       const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];

@@ -137,7 +137,7 @@ describe('routes with a wildcard', () => {
     }
   });
 
-  test('whatever is asked for, what is answered is a path of the allowed form, spelled once', async () => {
+  test('whatever is requested, the response is a path of the allowed form, spelled once', async () => {
     const piece = fc.constantFrom(
       'a',
       'B',

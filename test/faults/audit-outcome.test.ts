@@ -84,7 +84,7 @@ describe('audit entries whose outcome is unknown', () => {
     assert.equal(count, 0);
   }
 
-  test('are refused when they come late, and nobody is told of a forgery', async () => {
+  test('are refused when they come late, and nobody is notified of a forgery', async () => {
     const held = await gate('before', `${vault}/held`);
     const requestId = await interruptedRead();
     await ok(service.call('GET', secretUrl(vault, 'other')));

@@ -172,7 +172,7 @@ onBothDatabases('backups', (database) => {
     await stopService(service);
   });
 
-  test('in a folder are named by their time, and only as many as wanted are kept', async () => {
+  test('in a folder are named by their time, and only as many as wanted stay', async () => {
     const from = await place();
     await stopService(await spawnService(from));
     const target = mkdtempSync(join(folder, `${database}-kept-`));
@@ -268,7 +268,7 @@ test('a restore that is killed leaves nothing, and the next one does it all', as
   await stopService(second);
 });
 
-test('what lies beside a database that is gone is not taken for a part of the restored one', async () => {
+test('what lies beside a database that is gone is not mistaken for a part of the restored one', async () => {
   const from = { dataDir: newDataDir() };
   await stopService(await spawnService(from));
   const file = join(folder, 'beside.backup');

@@ -250,7 +250,7 @@ onBothDatabases('incremental backups', (database) => {
     assert.match((await backUp(from, target)).said, /It is a full backup, because the last one has another/);
   });
 
-  test('are kept with the full one that they need', async () => {
+  test('stay with the full one that they need', async () => {
     const { from, service, token, target } = await newShop();
     const full = await backUp(from, target);
     await backUp(from, target);

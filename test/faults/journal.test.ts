@@ -106,7 +106,7 @@ describe('entries that wait in the journal', () => {
     await stopService(again);
   });
 
-  test('lose only what was torn, which nobody was told of', async () => {
+  test('lose only what was torn, which was acknowledged to nobody', async () => {
     const { dataDir, token, requests, file } = await killedWhileWaiting(4);
     const bytes = readFileSync(file);
     bytes.fill(0, 4 * PAGE_BYTES + 200);

@@ -119,7 +119,7 @@ describe('two nodes on one PostgreSQL', () => {
     }
   });
 
-  test('a workload’s token ends on both with the method it came by, whichever of them is told', async () => {
+  test('a workload’s token ends on both with the method it came by, whichever of them hears it', async () => {
     const key = await newIssuerKey('1');
     const [vault, name] = ['for-workloads', 'workloads'];
     assert.equal((await send(a, 'POST', '/v1/vaults', { body: { name: vault, environment: 'staging' } })).status, 201);

@@ -66,7 +66,7 @@ describe('the fuzzer itself', () => {
   });
   after(() => prepared.close());
 
-  describe('those who ask', () => {
+  describe('callers who probe', () => {
     const me = () => '/auth/me';
     const secret = ({ vault }: Sighting) => `/v1/vaults/${vault}/secrets/db/main`;
     /** Where a credential of this kind opens something, if it is good. */

@@ -29,7 +29,7 @@ onBothDatabases('the plan of a tenant', (database) => {
   after(() => service.close());
 
   for (const { name, method, path, tier } of GATED) {
-    test(`${name} is refused below its plan, before input and rights are looked at`, async () => {
+    test(`${name} is refused below its plan, before input and rights are checked`, async () => {
       for (const plan of PLANS) {
         const tenant = await addTenant(service, { plan });
         const member = await addPerson(service, { tenant, role: 'member' });
@@ -48,7 +48,7 @@ onBothDatabases('the plan of a tenant', (database) => {
     });
   }
 
-  test('no plan gives access to what only the operator may do, so none is asked for', async () => {
+  test('no plan gives access to what only the operator may do, so none is requested', async () => {
     for (const plan of PLANS) {
       const { owner } = await addTenant(service, { plan });
       const { token } = owner;

@@ -52,7 +52,7 @@ describe('alert rules and dashboard', () => {
     );
   });
 
-  test('are 22, each with a test and a section that says what it means, what to look at and what to do', () => {
+  test('are 22, each with a test and a section that says what it means, what to check and what to do', () => {
     assert.equal(new Set(alerts).size, 22);
     const tests = read(RULE_TESTS);
     const guide = read('docs/operations.md');

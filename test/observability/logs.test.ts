@@ -4,13 +4,13 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { addTenant, ok } from '../support/people.ts';
 import { behindItsBack } from '../support/rows.ts';
-import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { addSecret, addVault } from '../support/vaults.ts';
 
 const MARKER = 'MARKER-of-a-secret';
 
-onBothDatabases('logs of requests', (database) => {
+onSqliteAtLanding('logs of requests', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: { CV_ACCESS_LOG: 'on', CV_SLOW_REQUEST_MS: '1' } });

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { Trace, withinTrace } from '../../server/src/kernel/observability/trace.ts';
 import { metricsText, seriesValue } from '../support/metric-lines.ts';
 import { ok } from '../support/people.ts';
-import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { addSecret, addVault, secretUrl } from '../support/vaults.ts';
 
@@ -55,7 +55,7 @@ class Collector {
   }
 }
 
-onBothDatabases('traces', (database) => {
+onSqliteAtLanding('traces', (database) => {
   const collector = new Collector();
   let service: Service;
   let url: string;

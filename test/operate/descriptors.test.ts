@@ -30,7 +30,7 @@ function callOverOneConnection(service: ServiceProcess) {
 
 describe('few file descriptors', () => {
   for (const database of DATABASES) {
-    test(`are kept for the database, whatever clients do, ${database}`, async () => {
+    test(`stay available for the database, whatever clients do, ${database}`, async () => {
       const databaseUrl = database === 'postgres' ? await newPostgresDatabase() : undefined;
       const service = await spawnService({ databaseUrl, descriptors: LIMIT });
       const call = callOverOneConnection(service);

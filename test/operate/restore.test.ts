@@ -127,7 +127,7 @@ onBothDatabases('a restored installation', (kind) => {
     await stopService(again);
   });
 
-  test('has no token from before if that is asked for', async () => {
+  test('has no token from before if that is requested', async () => {
     const to = await target();
     const { code, stdout, stderr } = await runCoffer(['server', 'restore', file, '--revoke-tokens'], to);
     assert.equal(code, 0, stderr);

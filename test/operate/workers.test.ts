@@ -77,7 +77,7 @@ function severalWorkers(database: DatabaseKind): void {
     assert.equal(body.valid, true, JSON.stringify(body));
   });
 
-  test('return the metrics of all, whichever is asked', async () => {
+  test('return the metrics of all, whichever responds', async () => {
     const series = 'cv_http_requests_total{endpoint="listVaults",status="200"}';
     const before = sumOf(await metricsOfAll(service), series);
     for (let i = 0; i < 10; i++) assert.equal((await send('GET', '/v1/vaults')).status, 200);

@@ -474,7 +474,7 @@ describe('SIGTERM', () => {
     assert.equal((await service.exited).code, 0);
   });
 
-  test('an idle connection that is kept alive does not hold it up', async () => {
+  test('an idle keep-alive connection does not delay it', async () => {
     const service = await spawnService();
     await assertWorks(service);
     const started = performance.now();

@@ -30,7 +30,7 @@ onBothDatabases('quorums of regions', (database) => {
   // On SQLite there is one node.
   if (database === 'postgres') test('each node of a region has a lease of its own', eachNodeHasItsOwn);
 
-  test('a region that was only told of a promotion passes it on to the former region', async () => {
+  test('a region that was only notified of a promotion passes it on to the former region', async () => {
     // us can tell ap, and nothing else of it arrives anywhere.
     for (const [from, to] of [
       ['eu', 'us'],

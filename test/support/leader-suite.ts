@@ -28,7 +28,7 @@ export function testLeaderElection(where: string, open: OpenCluster): void {
       assert.equal(leads.filter((isLeader) => isLeader).length, 1);
     });
 
-    test('a Lease that is renewed is never taken; one that is not is taken after its duration', async () => {
+    test('a Lease that is renewed is never acquired by another; one that is not is acquired after its duration', async () => {
       const { a, b, clock, signal } = await candidates();
       assert.equal(await a.tick(signal), true);
       for (let i = 0; i < 20; i++) {
@@ -72,7 +72,7 @@ export function testLeaderElection(where: string, open: OpenCluster): void {
       assert.equal(await b.tick(signal), false);
     });
 
-    test('a Lease that is given back is taken at once', async () => {
+    test('a released Lease is acquired at once', async () => {
       const { a, b, signal } = await candidates();
       await a.tick(signal);
       await a.release(signal);

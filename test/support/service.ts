@@ -37,8 +37,8 @@ export type DatabaseKind = 'sqlite' | 'postgres';
 /** Set by the quick suite, which has no PostgreSQL. */
 export const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['sqlite', 'postgres']) as DatabaseKind[];
 
-/** Whether rules are tested on every database, as `npm run test:walks` and `npm run test:console` do, or on the first one alone, as at landing. */
-const ARE_RULES_ON_BOTH = process.env['COFFER_TEST_BOTH'] === '1';
+/** Whether rules are tested on every database, and in every way, as `npm run test:walks` and `npm run test:console` do, or once, as at landing. */
+export const ARE_RULES_ON_BOTH = process.env['COFFER_TEST_BOTH'] === '1';
 const databasesOfRules = ARE_RULES_ON_BOTH ? DATABASES : DATABASES.slice(0, 1);
 
 /** What declares the tests of rules within `onBothDatabases`. */

@@ -155,7 +155,7 @@ for (const left of ['sqlite', 'postgres'] as const) {
       }
     });
 
-    test('checkpoints that were kept outside vouch for the log as it is exported now', async () => {
+    test('checkpoints that were stored outside vouch for the log as it is exported now', async () => {
       const oldCheckpoints = machines.checkpoints.checkpoints as { id: string; seq: number; key_id: string }[];
       assert.equal(oldCheckpoints.length, 2);
       const verified = await ok(service.call('GET', '/v1/audit/verify'));

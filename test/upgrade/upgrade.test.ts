@@ -84,7 +84,7 @@ for (const release of RELEASES) {
         }
       });
 
-      test('remembers what was done under a key', async () => {
+      test('stores what was done under a key', async () => {
         const { as, path, key, body, answer } = expected.repeated;
         const headers = { 'idempotency-key': key };
         const again = await service.call('POST', path, { token: tokenOf(as), body, headers });

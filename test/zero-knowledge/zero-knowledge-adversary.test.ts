@@ -152,7 +152,7 @@ onBothDatabases('a service that lies to zero-knowledge clients', (database) => {
     await refused(send('GET', secretUrl(vault, 'new')), 404, 'SECRET_NOT_FOUND');
   });
 
-  test('who may not create there moves nothing there, whatever was sealed', async () => {
+  test('a caller without permission to create there moves nothing there, whatever was sealed', async () => {
     const path = await add('x');
     const person = await addPerson(service);
     await addPolicy(service, { user: person.id }, [

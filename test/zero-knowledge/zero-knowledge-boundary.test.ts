@@ -11,7 +11,7 @@ import { nameOf } from '../support/endpoint-inputs.ts';
 import { addCluster, addClusterPolicy, sync } from '../support/fleet.ts';
 import { addConnection } from '../support/machines.ts';
 import { addTenant, approve, ok, refused, uniqueName } from '../support/people.ts';
-import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
+import { type Answer, onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 import { addSecret, addVault, auditOf, readValue, secretUrl } from '../support/vaults.ts';
 
 /**
@@ -88,7 +88,7 @@ test('every endpoint near values says what it does at the boundary', () => {
   }
 });
 
-onBothDatabases('the zero-knowledge boundary', (database) => {
+onSqliteAtLanding('the zero-knowledge boundary', (database) => {
   let service: Service;
   let vault: string;
   let plain: string;
@@ -214,7 +214,7 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
     assert.equal(await readValue(service, vault, 'db/imported'), imported);
   });
 
-  test('nothing is compared: no digest is kept, and equal envelopes do not collide', async () => {
+  test('nothing is compared: no digest is stored, and equal envelopes do not collide', async () => {
     const [one, two] = [
       await addVault(service, { is_zero_knowledge: true }),
       await addVault(service, { is_zero_knowledge: true }),

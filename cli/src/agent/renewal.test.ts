@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { addConnection, clientHeaders, tlsCall } from '../../../test/support/machines.ts';
 import { ok } from '../../../test/support/people.ts';
-import { onBothDatabases, startService } from '../../../test/support/service.ts';
+import { onSqliteAtLanding, startService } from '../../../test/support/service.ts';
 import { until } from '../../../test/support/until.ts';
 import { addSecret, addVault, secretUrl } from '../../../test/support/vaults.ts';
 
@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 const AGE_MS = 20 * HOUR_MS;
 const OVERLAP_MS = 600_000;
 
-onBothDatabases('the certificate of an agent', (database) => {
+onSqliteAtLanding('the certificate of an agent', (database) => {
   test('is renewed while the command runs, and the former one is not used any more', async (t) => {
     const service = await startService(database, { at: Date.now() - AGE_MS });
     t.after(() => service.close());

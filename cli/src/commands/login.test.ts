@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { OUTSIDE_ENV } from '../../../test/support/external-logins.ts';
 import { OidcIssuer } from '../../../test/support/oidc-issuer.ts';
 import { addPerson, addTenant, logIn, ok, uniqueName } from '../../../test/support/people.ts';
-import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../test/support/service.ts';
 import { begin, finish } from '../../../test/support/sign-on.ts';
 import { until } from '../../../test/support/until.ts';
 
@@ -17,7 +17,7 @@ const MAIN = fileURLToPath(new URL('../../main.js', import.meta.url));
 const idp = await OidcIssuer.start();
 after(() => idp.close());
 
-onBothDatabases('a command line that is confirmed elsewhere', (database) => {
+onSqliteAtLanding('a command line that is confirmed elsewhere', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database, { env: OUTSIDE_ENV });

@@ -9,7 +9,7 @@ export interface ApplyOptions {
   /** The name of the source, for the history of each secret. */
   source: string;
   isPromoting: boolean;
-  /** Nothing more is begun once it says so. */
+  /** Once it returns true, no further version is written. */
   isStopped(): boolean;
   onProgress(done: number): void;
 }
@@ -19,7 +19,7 @@ export interface Applied {
   written: Set<string>;
   versions: number;
   refused: Skipped[];
-  /** What ended it before its time, or null. */
+  /** The error that ended the import early, or null. */
   failure: unknown;
 }
 
@@ -30,7 +30,7 @@ export function isWritten({ change }: Step): boolean {
   return change === 'create' || change === 'update';
 }
 
-/** Writes what the plan says. A secret that is refused is left out and named; whatever would refuse all the others too ends it. */
+/** Writes what the plan says. A refused secret is left out and named; an error that concerns all secrets ends the import. */
 export async function apply(steps: readonly Step[], options: ApplyOptions): Promise<Applied> {
   const todo = steps.filter(isWritten);
   const applied: Applied = { written: new Set(), versions: 0, refused: [], failure: null };
@@ -53,7 +53,7 @@ export async function apply(steps: readonly Step[], options: ApplyOptions): Prom
   return applied;
 }
 
-/** Writes the versions that are missing, each only on top of the one before it. Answers whether all of them are there. */
+/** Writes the versions that are missing, each only on top of the one before it. Returns whether all of them are there. */
 async function write({ secret, done, version }: Step, options: ApplyOptions, onWritten: () => void): Promise<boolean> {
   const { coffer, vault, source, isPromoting, isStopped } = options;
   const { path, type, metadata, values } = secret;
@@ -93,7 +93,7 @@ async function write({ secret, done, version }: Step, options: ApplyOptions, onW
   return true;
 }
 
-/** What the service says about this secret alone, so that the others may still be written. */
+/** Errors that concern one secret alone, so that the others may still be written. */
 const ABOUT_ONE: ReadonlySet<string> = new Set([
   'VALIDATION_FAILED',
   'SECRET_ALREADY_EXISTS',
@@ -109,7 +109,7 @@ function isAboutOneSecret(error: unknown): error is CofferError {
   return error instanceof CofferError && ABOUT_ONE.has(error.code);
 }
 
-/** Where the service says what is wrong. It names fields and rules, never values. */
+/** The fields that the service refused, each with the reason. The service names fields and rules, never values. */
 function fieldsOf({ details }: CofferError): string {
   const fields = Array.isArray(details['fields']) ? (details['fields'] as { pointer?: string; reason?: string }[]) : [];
   return fields.map(({ pointer = '', reason = '' }) => `, ${pointer} ${reason}`).join('');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runImport } from '../../../test/support/import-command.ts';
 import { findOpenBao, type OpenBao, RecordedOpenBao, startOpenBao } from '../../../test/support/openbao.ts';
-import { onBothDatabases, type Service, startService } from '../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../test/support/service.ts';
 
 /**
  * Against OpenBao itself where a program `bao` is on the PATH, and against what it answered otherwise. With COFFER_TEST_RECORD=1 the answers are
@@ -73,7 +73,7 @@ after(async () => {
   await source.close();
 });
 
-onBothDatabases('import from OpenBao', (database) => {
+onSqliteAtLanding('import from OpenBao', (database) => {
   let service: Service;
   before(async () => {
     service = await startService(database);
@@ -110,7 +110,7 @@ onBothDatabases('import from OpenBao', (database) => {
     );
   };
 
-  test('a dry run says what becomes what and what is not taken, and writes nothing', async () => {
+  test('a dry run says what becomes what and what is left out, and writes nothing', async () => {
     const { code, stdout, stderr } = await run('whole', ['--json']);
     assert.equal(code, 0, stderr);
     const report = JSON.parse(stdout);

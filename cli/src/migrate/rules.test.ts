@@ -44,7 +44,7 @@ describe('paths of imported secrets', () => {
     for (const wrong of ['', '/', '/shop', 'a//b', '../x', 'a b', 'a%2Fb']) assert.equal(prefixSegments(wrong), null);
   });
 
-  test('of two names that become one path the one that fits is taken, and the other is named', () => {
+  test('of two names that become one path the one that fits is used, and the other is named', () => {
     const all = {
       entries: [
         entry('a b', [value('1')]),
@@ -107,7 +107,7 @@ describe('values and metadata', () => {
     assert.equal(wantedSecrets(all, { keysAs: 'json', prefix: [] }).secrets[0]?.values[0]?.value, textOf(keys));
   });
 
-  test('metadata that does not fit is named and the rest is taken', () => {
+  test('metadata that does not fit is named and the rest is imported', () => {
     const { metadata, skipped } = targetMetadata({
       metadata: {
         team: 'a',

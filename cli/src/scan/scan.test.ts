@@ -750,7 +750,7 @@ onBothDatabases('scan --known', (database) => {
     assert.deepEqual([findings.length, findings[0].stored, guessable], [1, ['shop/github'], 1]);
   });
 
-  test('who may not list a secret does not learn that it has a value', async () => {
+  test('a caller without permission to list a secret does not learn that it has a value', async () => {
     const folder = folderWith({ 'a.env': `TOKEN=${GITHUB}\n` });
     const { token } = await addPerson(service);
     const exit = await scan(folder, ['--known', '--json'], '', { COFFER_URL: service.url, COFFER_TOKEN: token });

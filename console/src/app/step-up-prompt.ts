@@ -12,4 +12,4 @@ export function takesTrustedFactor(error: { readonly details: Readonly<Record<st
 export const cancelled = new WeakSet<object>();
 
 /** Somebody is asked to prove again who they are; `decide` is called with whether they did. */
-export const stepUpAsked = signal<{ proof: Proof; decide: (isShown: boolean) => void } | null>(null);
+export const stepUpRequest = signal<{ proof: Proof; decide: (isShown: boolean) => void } | null>(null);

@@ -42,6 +42,10 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     share_revoked: 'Revoke a link',
     share_opened: 'Open a link: take what was sealed',
   },
+  'Import and export': {
+    'secrets:import': 'Create or change many secrets at once, from JSON or a .env file',
+    'secrets:export': 'Export all secrets of a vault, as a .env file or a flat JSON object',
+  },
   'Composed environments': {
     'environments:list': 'List the composed environments of the tenant',
     'environments:create': 'Create a composed environment',
@@ -52,10 +56,6 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'environments:bind': 'Bind a secret to a composed environment under a name',
     'environments:unbind': 'Unbind a secret from a composed environment',
     'environments:compose': 'List all secrets of a composed environment, its own and inherited',
-  },
-  'Import and export': {
-    'secrets:import': 'Create or change many secrets at once, from JSON or a .env file',
-    'secrets:export': 'Export all secrets of a vault, as a .env file or a flat JSON object',
   },
   'Sign-on': {
     'sso_providers:create': 'Let people sign in with an OpenID provider',
@@ -164,16 +164,16 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'policies:who_can': 'List who is allowed an action on a resource',
     'policies:explain': 'Say why you may or may not do something',
   },
-  'Access requests': {
-    access_requested: 'Request a role in a vault for a time',
-    'access_requests:list': 'List access that was given for a time, newest first',
-    access_ended: 'End access before its time',
-  },
   Approvals: {
     'approvals:list': 'List approvals, newest first',
     'approvals:read': 'Read an approval and its progress',
     'approvals:approve': 'Approve another person’s request',
     'approvals:reject': 'Reject a request, or withdraw your own',
+  },
+  'Access requests': {
+    access_requested: 'Request a role in a vault for a time',
+    'access_requests:list': 'List access that was given for a time, newest first',
+    access_ended: 'End access before its time',
   },
   'Audit log': {
     'audit:read': 'Read the audit log, newest first',
@@ -213,39 +213,6 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'copilot:chat': 'Talk to the assistant',
     'copilot:generate_code': 'Generate code that uses the service',
   },
-  Webhooks: {
-    'webhooks:create': 'Subscribe to events',
-    'webhooks:list': 'List webhooks',
-    'webhooks:read': 'Read a webhook',
-    'webhooks:read_url': 'Read the URL of a webhook, whole',
-    'webhooks:update': 'Change a webhook',
-    'webhooks:delete': 'Delete a webhook',
-    'webhooks:rotate': 'Replace the signing secret',
-    'webhooks:test': 'Send a test event',
-    'webhooks:list_deliveries': 'List the deliveries of a webhook',
-    'webhooks:redeliver': 'Send a delivery again',
-  },
-  Clusters: {
-    'clusters:create': 'Create a cluster',
-    'clusters:list': 'List clusters',
-    'clusters:read': 'Read a cluster',
-    'clusters:delete': 'Delete a cluster',
-    'clusters:rotate': 'Replace the token of a cluster',
-    'cluster_policies:create': 'Deliver secrets to a cluster',
-    'cluster_policies:list': 'List the policies of a cluster',
-    'cluster_policies:delete': 'Stop delivering secrets to a cluster',
-    'clusters:sync': 'Read what the cluster should have',
-    'clusters:report': 'Report what was applied',
-    'clusters:read_audit': 'List what was delivered to a cluster and what it reported',
-  },
-  'Endpoint discovery': {
-    'endpoint_accounts:report': 'Report the accounts of a host',
-    'endpoint_accounts:list': 'List accounts on hosts',
-    'endpoint_accounts:read': 'Read an account with its SSH keys',
-    'endpoint_accounts:link': 'Say whose account it is',
-    'endpoint_accounts:stats': 'Count hosts, accounts, keys and drift',
-    'endpoint_drift:list': 'List differences between hosts and members of vaults',
-  },
   AppConnections: {
     connection_created: 'Create an AppConnection: a machine identity',
     connection_listed: 'List the AppConnections of the tenant',
@@ -277,6 +244,43 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
   'External Secrets': {
     'eso:read': 'Read a secret by its id, for the External Secrets Operator',
   },
+  Clusters: {
+    'clusters:create': 'Create a cluster',
+    'clusters:list': 'List clusters',
+    'clusters:read': 'Read a cluster',
+    'clusters:delete': 'Delete a cluster',
+    'clusters:rotate': 'Replace the token of a cluster',
+    'cluster_policies:create': 'Deliver secrets to a cluster',
+    'cluster_policies:list': 'List the policies of a cluster',
+    'cluster_policies:delete': 'Stop delivering secrets to a cluster',
+    'clusters:sync': 'Read what the cluster should have',
+    'clusters:report': 'Report what was applied',
+    'clusters:read_audit': 'List what was delivered to a cluster and what it reported',
+  },
+  'Endpoint discovery': {
+    'endpoint_accounts:report': 'Report the accounts of a host',
+    'endpoint_accounts:list': 'List accounts on hosts',
+    'endpoint_accounts:read': 'Read an account with its SSH keys',
+    'endpoint_accounts:link': 'Say whose account it is',
+    'endpoint_accounts:stats': 'Count hosts, accounts, keys and drift',
+    'endpoint_drift:list': 'List differences between hosts and members of vaults',
+  },
+  Webhooks: {
+    'webhooks:create': 'Subscribe to events',
+    'webhooks:list': 'List webhooks',
+    'webhooks:read': 'Read a webhook',
+    'webhooks:read_url': 'Read the URL of a webhook, whole',
+    'webhooks:update': 'Change a webhook',
+    'webhooks:delete': 'Delete a webhook',
+    'webhooks:rotate': 'Replace the signing secret',
+    'webhooks:test': 'Send a test event',
+    'webhooks:list_deliveries': 'List the deliveries of a webhook',
+    'webhooks:redeliver': 'Send a delivery again',
+  },
+  Tokenization: {
+    'secrets:tokenize': 'Store a value and get a token for it',
+    'secrets:detokenize': 'Get the value of a token',
+  },
   'Encryption as a service': {
     'eaas:create': 'Create an encryption key that never leaves the service',
     'eaas:list': 'List encryption keys',
@@ -288,9 +292,9 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'eaas:decrypt': 'Decrypt an envelope of this key',
     'eaas:rewrap': 'Re-encrypt an envelope with the newest version, without showing its plaintext',
   },
-  Tokenization: {
-    'secrets:tokenize': 'Store a value and get a token for it',
-    'secrets:detokenize': 'Get the value of a token',
+  Attestation: {
+    'attestation:create_nonce': 'Get a nonce for one attestation',
+    'attestation:verify': 'Verify an attestation document of a trusted execution environment',
   },
   'Post-quantum': {
     'pqc:wrap': 'Wrap an AES-256 key with a hybrid of ML-KEM-768 and a classical algorithm',
@@ -300,10 +304,6 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'pqc:list': 'List all versions of the public keys of the tenant',
     'pqc:rotate': 'Rotate a key',
     'pqc:read': 'Read one public key',
-  },
-  Attestation: {
-    'attestation:create_nonce': 'Get a nonce for one attestation',
-    'attestation:verify': 'Verify an attestation document of a trusted execution environment',
   },
   Tenants: {
     'tenants:create': 'Create a tenant with its first owner',

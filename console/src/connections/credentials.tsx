@@ -37,7 +37,7 @@ export default function ConnectionCredentials({
     ),
   );
   return (
-    <Dialog title={texts.title(name)} isWide isKept onClose={onClose}>
+    <Dialog title={texts.title(name)} isWide isShownOnce onClose={onClose}>
       <Notice kind="warning">{shared.shownOnce}</Notice>
       <p>{isCertificateRequired || client_secret === null ? texts.text : texts.secretSuffices}</p>
       <One label={texts.clientId} value={client_id} />

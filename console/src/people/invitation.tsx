@@ -18,7 +18,7 @@ export function InvitationCode({ invited, onClose }: { invited: Invited; onClose
   const link = invitationLink(invited.token);
   const message = texts.invitationMessage(me.value?.tenant.name ?? '', link);
   return (
-    <Dialog title={texts.invitationTitle(invited.email)} onClose={onClose} isKept>
+    <Dialog title={texts.invitationTitle(invited.email)} onClose={onClose} isShownOnce>
       <p>{texts.invitationTell}</p>
       <Notice kind="warning">{shared.shownOnce}</Notice>
       <div class="value">

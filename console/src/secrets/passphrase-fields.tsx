@@ -20,7 +20,7 @@ export function PassphraseFields({
   const stored = useCall('GET /v1/vaults/{vault}/passphrase-check', { path: { vault } });
   const [text, setText] = useState(known);
   const [again, setAgain] = useState('');
-  // Who may use only some paths of the vault cannot read the check.
+  // Users who may use only some paths of the vault cannot read the check.
   const isKnown = stored.data !== null || stored.error !== null;
   const isNew = stored.data?.check === null;
   const isUsable = isKnown && text.length >= LENGTH_MIN && (!isNew || again === text);

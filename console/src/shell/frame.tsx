@@ -1,6 +1,6 @@
 import { openedInvitation } from '../app/invitation-link.ts';
 import { place } from '../app/router.ts';
-import { stepUpAsked } from '../app/step-up-prompt.ts';
+import { stepUpRequest } from '../app/step-up-prompt.ts';
 import { LinkButton } from '../ui/button.tsx';
 import { Lazy, lazyPart } from '../ui/lazy-part.tsx';
 import { Empty, Notice, TrustedFactorHelp } from '../ui/notice.tsx';
@@ -17,7 +17,7 @@ import { layoutTexts } from './texts.ts';
 const FortressHelp = lazyPart(() => import('../fortress/help.tsx'));
 const StepUp = lazyPart(() => import('./step-up.tsx'));
 
-/** What somebody sees who is signed in: the frame, the page of the address in it, and what lies above both. */
+/** What a signed-in user sees: the frame, the page of the address inside it, and the dialogs above both. */
 export default function Frame() {
   const [first = '', ...rest] = place.value.segments;
   const load = routeOf(first);
@@ -27,7 +27,7 @@ export default function Frame() {
         {openedInvitation.value === null ? null : <Notice kind="warning">{layoutTexts.invitationOpened}</Notice>}
         {load === undefined ? <NotFound /> : <Lazy key={first} load={load} props={{ rest }} whenMissing={reloadOnce} />}
       </Layout>
-      {stepUpAsked.value === null ? null : <StepUp />}
+      {stepUpRequest.value === null ? null : <StepUp />}
       <Palette />
       <Keys />
       <Toasts />

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call, loadMe, signOut } from '../app/api.ts';
 import { useAction, useLoaded } from '../app/loading.ts';
 import { href, navigate, withWayBack } from '../app/router.ts';
-import { stepUpAsked } from '../app/step-up-prompt.ts';
+import { stepUpRequest } from '../app/step-up-prompt.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
@@ -13,23 +13,23 @@ import { asRefusal } from '../ui/passkey-refusal.ts';
 import { stepUpTexts as texts } from '../ui/step-up-texts.ts';
 import { shared } from '../ui/texts.ts';
 
-/** The service puts the new session into the cookie, and the old one ends. */
-async function show(body: { otp: string } | { response: never }): Promise<void> {
+/** Sends a proof. The service puts the new session into the cookie, and the old one ends. */
+async function sendProof(body: { otp: string } | { response: never }): Promise<void> {
   await call('POST /auth/step-up', { body }, { isSignIn: true });
   await loadMe();
 }
 
 export default function StepUp() {
-  const asked = stepUpAsked.value;
-  if (asked === null) return null;
+  const request = stepUpRequest.value;
+  if (request === null) return null;
   const end = (isShown: boolean) => {
-    stepUpAsked.value = null;
-    asked.decide(isShown);
+    stepUpRequest.value = null;
+    request.decide(isShown);
   };
-  return asked.proof === 'sign_in' ? <SignInAgain onCancel={() => end(false)} /> : <ShowFactor end={end} />;
+  return request.proof === 'sign_in' ? <SignInAgain onCancel={() => end(false)} /> : <ShowFactor end={end} />;
 }
 
-/** The page is loaded again at the sign-in, so what was asked for is asked for anew after it. */
+/** Signing in reloads the page, so the user repeats the action afterwards. */
 function SignInAgain({ onCancel }: { onCancel: () => void }) {
   const action = useAction();
   return (
@@ -56,11 +56,11 @@ function ShowFactor({ end }: { end: (isShown: boolean) => void }) {
   };
   const withPasskey = async () => {
     const response = await startAuthentication({ optionsJSON: options.data?.options as never }).catch(asRefusal);
-    await show({ response: response as never });
+    await sendProof({ response: response as never });
     end(true);
   };
   const withCode = async () => {
-    await show({ otp: otp.trim() });
+    await sendProof({ otp: otp.trim() });
     end(true);
   };
   return (

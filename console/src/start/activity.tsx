@@ -96,11 +96,12 @@ function Plot({ spans, before, period }: { spans: readonly Span[]; before: Count
   const addressOf = (index: number) => {
     const span = spans[index];
     if (span === undefined) return null;
-    const loudest = span.counts.denied > 0 && peakOf(spans.map(({ counts }) => counts.denied)) === span.counts.denied;
+    const isPeakOfDenials =
+      span.counts.denied > 0 && peakOf(spans.map(({ counts }) => counts.denied)) === span.counts.denied;
     return auditAddress({
       from: span.from.toISOString(),
       to: span.to.toISOString(),
-      ...(loudest && { decision: DECISIONS.denied }),
+      ...(isPeakOfDenials && { decision: DECISIONS.denied }),
     });
   };
   return (
@@ -125,7 +126,7 @@ function noteOf(name: SeriesName, counts: readonly number[], before: Counts | nu
   return { note: share < 0.01 ? texts.same : now > then ? texts.more(share) : texts.less(share) };
 }
 
-/** Says so if a part of the period has no counts, so that nobody takes it for quiet. */
+/** Says which part of the period has no counts, so that it does not look quiet. */
 function Coverage({ since, until, from }: { since: string | null; until: string | null; from: string }) {
   const time = (text: string) => new Date(text).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
   const isPartial = since !== null && Date.parse(since) > Date.parse(from);

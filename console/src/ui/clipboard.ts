@@ -5,7 +5,7 @@ import { toast } from './toasts.tsx';
 
 /** How long a copied value stays in the clipboard. */
 const CLIPBOARD_MS = 30_000;
-/** When the clipboard is to be cleared. It is stored without the value, so that the page can do it after it was loaded again. */
+/** The time at which to clear the clipboard. It is stored, without the value, so that a reloaded page still clears it. */
 const DUE = 'coffer-clipboard-due';
 
 let clearing: ReturnType<typeof setTimeout> | undefined;
@@ -22,7 +22,7 @@ function clearWhenDue(): void {
   clearing = setTimeout(clear, Number(sessionStorage.getItem(DUE)) - Date.now());
 }
 
-/** A browser allows it only while the page has the focus, so it is tried again when it has it. Nothing is done if no value was copied here. */
+/** A browser allows this only while the page has the focus; otherwise the page tries again when it gets the focus. Without a copied value it does nothing. */
 async function clear(): Promise<void> {
   clearTimeout(clearing);
   if (sessionStorage.getItem(DUE) === null) return;
@@ -38,7 +38,7 @@ async function clear(): Promise<void> {
   }
 }
 
-/** What was copied does not outlive the session, nor, as far as the browser still allows it then, the page. */
+/** Clears the clipboard when the session ends, and when the user leaves the page if the browser still allows it then. */
 export function watchClipboard(): void {
   whenSessionEnds(clear);
   addEventListener('pagehide', () => void clear());

@@ -13,11 +13,11 @@ interface DialogProps {
   onClose: () => void;
   isWide?: boolean;
   /** Escape does not close it, because what it shows is shown once. */
-  isKept?: boolean;
+  isShownOnce?: boolean;
 }
 
 /** A modal dialog of the browser: it holds the focus, closes with Escape and gives the focus back. Escape asks first if that would discard something. */
-export function Dialog({ title, children, onClose, isWide, isKept }: DialogProps) {
+export function Dialog({ title, children, onClose, isWide, isShownOnce }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const changes = useRef(new FieldChanges()).current;
@@ -30,7 +30,7 @@ export function Dialog({ title, children, onClose, isWide, isKept }: DialogProps
     };
   }, []);
   const leave = () => {
-    if (isKept === true) return;
+    if (isShownOnce === true) return;
     if (changes.isSome) setAsking(true);
     else onClose();
   };
@@ -44,7 +44,7 @@ export function Dialog({ title, children, onClose, isWide, isKept }: DialogProps
       onChange={({ target }) => changes.changed(target)}
       onDrop={({ target }) => changes.given(target)}
       onCancel={(event) => {
-        // A chooser of files that is left sends the same event.
+        // A file chooser that is closed sends the same event.
         if (event.target !== event.currentTarget) return;
         event.preventDefault();
         leave();
@@ -64,7 +64,7 @@ export function Dialog({ title, children, onClose, isWide, isKept }: DialogProps
   );
 }
 
-/** It has no fields, so Escape leaves it at once, to what was typed. */
+/** It has no fields, so Escape closes it at once and leads back to the typed values. */
 function AskToDiscard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
   return (
     <Dialog title={shared.discardTitle} onClose={onKeep}>

@@ -30,7 +30,7 @@ export function ShownOnce({
   onClose: () => void;
 }) {
   return (
-    <Dialog title={title} onClose={onClose} isKept>
+    <Dialog title={title} onClose={onClose} isShownOnce>
       <Notice kind="warning">{shared.shownOnce}</Notice>
       {isList ? (
         <ol class="value-text numbered" aria-label={label}>

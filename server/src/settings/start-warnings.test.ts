@@ -45,7 +45,7 @@ test('a database on this machine is not', () => {
   }
 });
 
-test('nobody but the log is told of the database, and no message holds its address', () => {
+test('nobody but the log learns of the database, and no message holds its address', () => {
   const warnings = startWarnings(
     loadConfig({ CV_HOST: '0.0.0.0', CV_DATABASE_URL: 'postgres://u:hush@db.internal/x' }),
   );

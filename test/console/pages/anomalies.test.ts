@@ -11,7 +11,7 @@ import { addSecret, addVault } from '../../support/vaults.ts';
 onSqliteAtLanding('what the console explains', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
-      'an anomaly is explained in words, with the pages where it is mended; who cannot see it is told so',
+      'an anomaly is explained as text, with the pages where it is repaired; who cannot see it is told so',
       inConsole(async ({ page, open, signIn }) => {
         const { service } = world();
         const { tenant } = await ok(service.call('GET', '/auth/me'));

@@ -62,7 +62,7 @@ onSqliteAtLanding('finding in the console', (database) => {
     );
 
     test(
-      'a secret is found by abbreviations of its words, after what has them as they were typed',
+      'a secret is found by abbreviations of its terms, after those that have them as typed',
       inConsole(async ({ page, open, signIn }) => {
         const { service } = world();
         const tenant = await addTenant(service);

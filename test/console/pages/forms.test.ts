@@ -82,7 +82,7 @@ onSqliteAtLanding('forms of the console', (database) => {
     );
 
     test(
-      'a form on a page marks its fields as well; a problem without a field is said in words',
+      'a form on a page marks its fields as well; a problem without a field is said as text',
       inConsole(async (console) => {
         const { page, open, signIn } = console;
         const vault = uniqueName('vault');

@@ -152,7 +152,7 @@ onSqliteAtLanding('fortress secrets in the console', (database) => {
 onSqliteAtLanding('a fortress secret and a factor that is too new, in the console', (database) => {
   describeConsole(database, (world, inConsole) => {
     test(
-      'wherever a fortress secret is used, a factor that is too new is explained, and not asked for in vain',
+      'wherever a fortress secret is used, a factor that is too new is explained, and not requested in vain',
       inConsole(async (console) => {
         const { page, open, signIn } = console;
         const { service } = world();

@@ -327,7 +327,7 @@ onSqliteAtLanding('machines in the console', (database) => {
     );
 
     test(
-      'who may only look is offered no change, who may not look is told so, and no request is refused',
+      'a caller who may only look is offered no change, a caller without permission to look is told so, and no request is refused',
       inConsole(async ({ page, open, signIn }) => {
         const { service } = world();
         const machine = await addConnection(service, await vaultWithSecret());

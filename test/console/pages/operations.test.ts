@@ -333,7 +333,7 @@ onSqliteAtLanding('operations in the console', (database) => {
       );
 
       test(
-        'who may only look is offered no change, and who may not look is told so without a refused request',
+        'a caller who may only look is offered no change, and a caller without permission to look is told so without a refused request',
         inConsole(async ({ page, open, signIn }) => {
           const { service } = world();
           const key = uniqueName('key');

@@ -18,7 +18,7 @@ onSqliteAtLanding('watching in the console', (database) => {
     };
 
     test(
-      'a change that waits is shown as it will be, and approved; the one who asked cannot approve it',
+      'a change that waits is shown as it will be, and approved; the requester cannot approve it',
       inConsole(async ({ page, open, signIn }) => {
         const { service } = world();
         const [asking, deciding] = [await world().person(), await world().person()];
@@ -80,7 +80,7 @@ onSqliteAtLanding('watching in the console', (database) => {
     );
 
     test(
-      'whoever asked is told what became of it, on a phone too, until they looked at it or put it away',
+      'the requester is told what became of it, on a phone too, until they opened it or put it away',
       inConsole(async ({ page, open, signIn }) => {
         const { service } = world();
         const [asking, deciding] = [await world().person(), await world().person()];
@@ -351,7 +351,7 @@ onSqliteAtLanding('watching in the console', (database) => {
     );
 
     test(
-      'who may not see these pages is not led to them',
+      'a caller without permission to see these pages is not led to them',
       inConsole(async ({ page, open, signIn }) => {
         await open('/');
         await signIn(await world().person('member'));

@@ -56,8 +56,13 @@ export type Access = Static<typeof Access>;
 const common = {
   ...ORDINARY,
   noun: 'access requests',
-  nounDescription:
-    'Access to a vault for a time: requested by those who need it, approved by those who manage the vault.',
+  aboutNoun: {
+    title: 'Access requests',
+    group: 'People',
+    guide: ['access-requests'],
+    description:
+      'Access to a vault for a time: requested by those who need it, approved by those who manage the vault.',
+  },
   credentials: ANY_TOKEN,
   resource: 'self/access-requests',
 } as const;

@@ -159,7 +159,7 @@ onSqliteAtLanding('linking an account with a provider', (database) => {
     await ok(service.call('PATCH', `/v1/users/${owner.id}`, { token, body: { break_glass: false } }));
   });
 
-  test('a required provider is not given up by whoever needs it', async () => {
+  test('a required provider is not given up by its users', async () => {
     const strict = await addTenant(service);
     await browser.addProvider(strict);
     const member = await addPerson(service, { tenant: strict });

@@ -8,7 +8,6 @@ import { BegunAtProvider, browserAnswer, providerParam } from '../sign-on/index.
 const common = {
   ...ORDINARY,
   noun: 'sign-on',
-  nounDescription: 'Sign-in of people with the OpenID provider of their organization, and of their command lines.',
   credentials: ['session'],
   region: 'local',
   permission: NONE,

@@ -29,7 +29,12 @@ const NAMES = [
 const common = {
   ...ORDINARY,
   noun: 'anomalies',
-  nounDescription: 'What scans found unusual: reads, regions, rotations, members and connections.',
+  aboutNoun: {
+    title: 'Anomalies',
+    group: 'People',
+    guide: ['anomalies', 'webhooks'],
+    description: 'What scans found unusual: reads, regions, rotations, members and connections.',
+  },
   credentials: ANY_TOKEN,
   permission: 'anomalies:read',
   rate: 'read',

@@ -124,7 +124,7 @@ onBothDatabases('scans for anomalies', (database) => {
     assert.equal((await rowOf(tenant)).lease_owner, 'fast-node');
   });
 
-  test('nor does a scan whose tenant its own node has taken again, after the clock was set', async () => {
+  test('nor does a scan whose tenant its own node has leased again, after the clock was set', async () => {
     const { tenant } = await stale(1);
     const { kernel } = service.app;
     const first = await taken(tenant, String(newLease(kernel).lease_owner));

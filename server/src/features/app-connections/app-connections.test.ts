@@ -162,7 +162,7 @@ onSqliteAtLanding('app connections', (database) => {
     assert.equal((await audited('cert_revoked', machine)).length, 1);
   });
 
-  test('a new secret replaces the old one at once, or after the overlap asked for', async () => {
+  test('a new secret replaces the old one at once, or after the overlap requested', async () => {
     const machine = await addConnection(service, vault);
     const rotate = (body: object) => ok(service.call('POST', `/v1/app-connections/${machine.id}/rotate`, { body }));
     const first = await rotate({ client_secret: true });

@@ -1,4 +1,3 @@
-import { configure, TextReader, Uint8ArrayWriter, ZipWriter } from '@zip.js/zip.js';
 import { DAY_MS } from '../../kernel/base/clock.ts';
 import { CofferError, notFound } from '../../kernel/base/errors.ts';
 import type { Body } from '../../kernel/endpoint/declaration.ts';
@@ -14,7 +13,8 @@ import * as store from './storage/connection-store.ts';
 /** AES-256 in the AE-2 format, which 7-Zip and bsdtar can open. */
 const AES_256 = 3;
 
-configure({ useWebWorkers: false });
+/** Loaded at the first bundle: it is fifty modules, and few installations export one. */
+const loadZip = () => import('@zip.js/zip.js');
 
 /** Packs what a machine needs into one file: a new certificate and its key, which are stored nowhere else. */
 export async function exportBundle(
@@ -55,6 +55,8 @@ export async function exportBundle(
 }
 
 async function encrypted(password: string, files: Record<string, string>): Promise<Uint8Array> {
+  const { configure, TextReader, Uint8ArrayWriter, ZipWriter } = await loadZip();
+  configure({ useWebWorkers: false });
   const writer = new ZipWriter(new Uint8ArrayWriter(), { password, encryptionStrength: AES_256 });
   for (const [name, text] of Object.entries(files)) await writer.add(name, new TextReader(text));
   return writer.close();

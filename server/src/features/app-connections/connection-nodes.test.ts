@@ -67,7 +67,7 @@ describe('on another node', () => {
     assert.equal(await ask(), 401);
   });
 
-  test('a path that is taken away', async () => {
+  test('a path that is removed', async () => {
     const machine = await addConnection(first, vault, { allowed_paths: ['*'] });
     assert.equal((await callAs(second, machine, 'GET', path)).status, 200);
     await ok(first.call('PATCH', `/v1/app-connections/${machine.id}`, { body: { allowed_paths: ['b'] } }));

@@ -43,7 +43,12 @@ export * from './schemas.ts';
 const common = {
   ...ORDINARY,
   noun: 'app-connections',
-  nounDescription: 'Machine identities: which vaults and paths they may access, and how they authenticate.',
+  aboutNoun: {
+    title: 'AppConnections',
+    group: 'Machines',
+    guide: ['app-connections'],
+    description: 'Machine identities: which vaults and paths they may access, and how they authenticate.',
+  },
   credentials: ANY_TOKEN,
   params: NONE,
   query: NONE,

@@ -252,7 +252,7 @@ onSqliteAtLanding('what other features connect to approvals', (database) => {
     assert.deepEqual((await approvals.list(await contextOf(tenant.owner.id, decide), {})).approvals, []);
   });
 
-  test('an approval is asked for inside the change, by who declares it', async () => {
+  test('an approval is requested inside the change, by its declaration', async () => {
     const ctx = await contextOf(tenant.owner.id, deleteThing, { name: 'x' });
     await service.app.kernel.database.transaction(async (tx) => {
       await assert.rejects(ctx.needsApproval(tx), /inside ctx.change/);

@@ -55,7 +55,7 @@ onSqliteAtLanding('what needs approval', (database) => {
     await refused(send('POST', '/v1/users', { email }), 409, 'ALREADY_EXISTS');
   });
 
-  test('to change a role; the status of an admin; the password of whoever has a role; nothing else about a person', async () => {
+  test('to change a role; the status of an admin; the password of a user who has a role; nothing else about a person', async () => {
     const rows: [Parameters<typeof colleague>[0], object, number][] = [
       ['member', { role: 'auditor' }, 202],
       ['auditor', { role: 'member' }, 202],
@@ -107,7 +107,7 @@ onSqliteAtLanding('what needs approval', (database) => {
     await ok(tryLogIn(service, { email: person.email, password: PASSWORD, tenant: tenant.name }));
   });
 
-  test('who would get a role is the person it was asked for: a new way into the account is another person', async () => {
+  test('who would get a role is the person it was requested for: a new way into the account is another person', async () => {
     const askFor = async (id: string) =>
       (await ok(send('PATCH', `/v1/users/${id}`, { role: 'admin' }), 202)).approval_id;
     const outcome = async (approvalId: string) => {

@@ -283,7 +283,7 @@ onBothDatabases('approvals', (database, { rule }) => {
       assert.equal((await ok(approve(service, late.id, there.admin.token))).status, 'completed');
     });
 
-    test('the job marks it, forgets what was asked, and records that', async () => {
+    test('the job marks it, deletes the stored request, and records that', async () => {
       const there = await office();
       const { id } = await expired(there);
       await runJobs(service);
@@ -522,7 +522,7 @@ onBothDatabases('approvals', (database, { rule }) => {
     });
   });
 
-  describe('asked again', () => {
+  describe('requested again', () => {
     rule('by the same person it is the same approval; by another, or about another, it is not', async () => {
       const there = await office();
       const { id, name } = await asked(there);

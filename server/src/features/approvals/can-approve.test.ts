@@ -56,7 +56,7 @@ onSqliteAtLanding('whether it is somebody’s turn to approve', (database) => {
       (await ok(send('DELETE', `/v1/vaults/${name}`, undefined, by), 202)).approval_id as string;
   };
 
-  test('another admin’s turn, and of nobody who asked, decided, only looks on, or has a restricted token', async () => {
+  test('another admin’s turn, and of nobody who requested, decided, only watches, or has a restricted token', async () => {
     const [admin, auditor] = [await colleague('admin'), await colleague('auditor')];
     const id = await role(tenant.owner);
     await says(id, tenant.owner.token, false);
@@ -73,7 +73,7 @@ onSqliteAtLanding('whether it is somebody’s turn to approve', (database) => {
     await says(withdrawn, tenant.owner.token, false);
   });
 
-  test('not of somebody who is denied to decide, nor of anybody once who asked is gone', async () => {
+  test('not of somebody who is denied to decide, nor of anybody once the requester is deleted', async () => {
     const [admin, third] = [await colleague('admin'), await colleague('admin')];
     const id = await role(tenant.owner);
     const gone = await role(third);

@@ -211,7 +211,7 @@ onBothDatabases('a request that waits while things change', (database, { rule })
     ];
 
     for (const [how, ask] of grants) {
-      test(`${how}: the account that is taken over meanwhile gets none`, async () => {
+      test(`${how}: an account that is hijacked meanwhile gets none`, async () => {
         const member = await addColleague(service, tenant.id, 'member');
         const id = await waits(ask(member));
         await ok(send('PATCH', `/v1/users/${member.id}`, { password: 'chosen by whoever asked' }));

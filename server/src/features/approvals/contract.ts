@@ -135,7 +135,12 @@ const approvalId = described('The id of an approval, `approval_…`.', idParam);
 const common = {
   ...ORDINARY,
   noun: 'approvals',
-  nounDescription: 'Requests that require approval by a second person, and the decisions about them.',
+  aboutNoun: {
+    title: 'Approvals',
+    group: 'People',
+    guide: ['approvals', 'change-control'],
+    description: 'Requests that require approval by a second person, and the decisions about them.',
+  },
   credentials: ANY_TOKEN,
   resource: 'self/approvals',
   status: 200,

@@ -95,7 +95,7 @@ describe('a vault manager, then an admin', () => {
   }
 });
 
-describe('two admins, one of them an owner where an owner asked', () => {
+describe('two admins, one of them an owner where an owner is the requester', () => {
   const three = { admins: ['ann', 'bob', 'cid', 'oda'], owners: ['oda'] };
   const rows: [string, Partial<ApprovalState>, string, string][] = [
     ['an admin can be the first', three, 'bob', '1'],
@@ -122,7 +122,7 @@ describe('two admins, one of them an owner where an owner asked', () => {
     assert.equal(mayReject(state('mfa_trust', { ...three, approvedBy: ['bob'] }), 'cid'), true);
   });
 
-  test('whoever is there: it can be completed, and never without an owner if there is one', () => {
+  test('no matter who is there, it can be completed, and never without an owner if there is one', () => {
     const admins = ['ann', 'bob', 'cid', 'oda', 'olf'];
     for (const owners of [[], ['oda'], ['oda', 'olf']]) {
       for (const absent of [[], ['bob'], ['bob', 'cid']]) {
@@ -138,7 +138,7 @@ describe('two admins, one of them an owner where an owner asked', () => {
   });
 });
 
-test('rejecting is for who could decide, who asked, and who approved a level and thought again', () => {
+test('rejecting is for anyone who could decide, the requester, and anyone who approved a level and changed their mind', () => {
   const open = state('vault_delete', { admins: ['ann', 'bob', 'cid'], managers: ['mia'] });
   const half = { ...open, approvedBy: ['bob'] };
   const people = ['ann', 'bob', 'cid', 'mia', 'eve'];
@@ -163,7 +163,7 @@ function* completions(at: ApprovalState, people: readonly string[]): Generator<{
   }
 }
 
-test('whoever is there: it can always be completed, by two people if two can, and nobody who asked while another could', () => {
+test('no matter who is there, it can always be completed, by two people if two can, and never by the requester while somebody else could', () => {
   const people = ['ann', 'bob', 'cid', 'mia', 'max'];
   const subsets = (of: readonly string[]) =>
     Array.from({ length: 2 ** of.length }, (_, bits) => of.filter((_, i) => (bits >> i) & 1));

@@ -7,7 +7,12 @@ import { AttackPath, LINK_ACTIONS } from './schemas.ts';
 const common = {
   ...ORDINARY,
   noun: 'attack-paths',
-  nounDescription: 'The weakest ways from somebody’s credential to a secret.',
+  aboutNoun: {
+    title: 'Attack paths',
+    group: 'People',
+    guide: ['risk'],
+    description: 'The weakest ways from somebody’s credential to a secret.',
+  },
   credentials: ANY_TOKEN,
   params: NONE,
   query: NONE,

@@ -266,7 +266,7 @@ describe('Nitro documents under a root of our own', () => {
     assert.throws(() => format.read(new Uint8Array()), MalformedDocument);
   });
 
-  test('fields that are absent rather than null are absent, and unknown ones are told of', async () => {
+  test('fields that are absent rather than null are absent, and unknown ones are reported', async () => {
     const bare = { public_key: undefined, user_data: undefined, nonce: undefined };
     assert.equal((await assessed({ payload: bare })).isVerified, true);
     const more = await assessed({ payload: { something: 1 } });
@@ -342,7 +342,7 @@ for (const { by, bytes: document, facts } of nitroVectors())
       }
     });
 
-    test('mutated in any way is never taken for signed, and never breaks the reader', async () => {
+    test('mutated in any way is never mistaken for signed, and never breaks the reader', async () => {
       const at = fc.nat(document.length - 1);
       const mutation = fc.oneof(
         fc.tuple(at, fc.integer({ min: 1, max: 255 })).map(([place, mask]) => {

@@ -42,7 +42,7 @@ describe('SGX quotes', () => {
     await codes(sgxQuoteFormat, sgxQuote(large));
   });
 
-  test('debug mode and reserved bytes are told of', async () => {
+  test('debug mode and reserved bytes are reported', async () => {
     assert.ok((await codes(sgxQuoteFormat, sgxQuote({ flags: 7n }))).includes('debug_mode'));
     for (const at of [4, 48 + 20, 48 + 96, 48 + 160, 48 + 262, 48 + 303]) {
       const odd = changed(sgxQuote(), (copy) => copy.writeUInt8(1, at));
@@ -125,7 +125,7 @@ describe('SEV-SNP reports', () => {
     assert.deepEqual(read(0x1a), { value, fmc: 1, boot_loader: 2, tee: 3, snp: 4, microcode: 8 });
   });
 
-  test('debug mode and reserved bits are told of', async () => {
+  test('debug mode and reserved bits are reported', async () => {
     assert.deepEqual(await codes(sevSnpReportFormat, sevSnpReport()), ['signature_not_validated']);
     const debug = changed(sevSnpReport(), (copy) => copy.writeBigUInt64LE(0xb0000n, 8));
     assert.ok((await codes(sevSnpReportFormat, debug)).includes('debug_mode'));

@@ -235,7 +235,7 @@ onSqliteAtLanding('attestation', (database) => {
     assert.ok(codesOf((await withNonce(nonce)).warnings).includes('nonce_not_current'), 'also when it is forgotten');
   });
 
-  test('a nonce is good in the tenant that asked for it alone', async () => {
+  test('a nonce is good only in the tenant that requested it', async () => {
     const { owner } = await addTenant(service);
     const nonce = await issue();
     assert.ok(codesOf((await withNonce(nonce, owner.token)).warnings).includes('nonce_not_current'));

@@ -61,7 +61,12 @@ const Expected = named(
 const common = {
   ...ORDINARY,
   noun: 'attestation',
-  nounDescription: 'Verification of attestation documents from trusted execution environments.',
+  aboutNoun: {
+    title: 'Attestation',
+    group: 'Cryptography',
+    guide: ['attestation'],
+    description: 'Verification of attestation documents from trusted execution environments.',
+  },
   credentials: ANY_CALLER,
   resource: 'attestation',
   rate: 'write',

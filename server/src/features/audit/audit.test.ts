@@ -309,7 +309,7 @@ onBothDatabases('the audit log', (database, { rule }) => {
     assert.equal((await ok(service.call('GET', '/v1/audit/verify'))).valid, true);
   });
 
-  test('rows that change without pause are not taken for tampering', async () => {
+  test('rows that change without pause are not mistaken for tampering', async () => {
     const people = [await addPerson(service), await addPerson(service)];
     let isOver = false;
     const rename = async (id: string) => {

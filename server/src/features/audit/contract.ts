@@ -104,7 +104,12 @@ export const AuditFilter = named(
 const common = {
   ...ORDINARY,
   noun: 'audit',
-  nounDescription: 'A tamper-evident log of who did what, and of what was refused.',
+  aboutNoun: {
+    title: 'Audit log',
+    group: 'People',
+    guide: ['audit'],
+    description: 'A tamper-evident log of who did what, and of what was refused.',
+  },
   credentials: ANY_TOKEN,
   bodyBytesMax: 0,
   effect: 'read',

@@ -4,7 +4,12 @@ import { object } from '../../kernel/wire/wire.ts';
 
 export const billingWebhook = endpoint({
   noun: 'billing',
-  nounDescription: 'Events of the payment processor, which decide the plan of a tenant.',
+  aboutNoun: {
+    title: 'Billing',
+    group: 'Administration',
+    guide: ['saas'],
+    description: 'Events of the payment processor, which decide the plan of a tenant.',
+  },
   name: 'billingWebhook',
   method: 'POST',
   path: '/billing/webhook',

@@ -167,7 +167,7 @@ onSqliteAtLanding('certificates', (database) => {
     );
   });
 
-  test('a list is kept until something is revoked or a quarter of its life is over; its number rises', async () => {
+  test('a list is cached until something is revoked or a quarter of its life is over; its number rises', async () => {
     const number = async () => {
       const shown = await openssl(
         'crl -in c.pem -noout -crlnumber',
@@ -189,7 +189,7 @@ onSqliteAtLanding('certificates', (database) => {
     assert.equal(await number(), first + 2);
   });
 
-  test('a request is taken for its key alone', async () => {
+  test('a request is accepted for its key alone', async () => {
     const in_ = { cwd: folder };
     const config = '[req]\ndistinguished_name=dn\nprompt=no\nreq_extensions=ext\n[dn]\nCN=admin\nO=Somebody else\n';
     files({
@@ -374,7 +374,7 @@ onSqliteAtLanding('certificates', (database) => {
     }
   });
 
-  test('time is looked at on each use', async () => {
+  test('time is checked on each use', async () => {
     const { clientId, peer } = await issued();
     assert.equal(await reasonOf(clientId, peer), 'ok');
     service.clock.advance(-HOUR_MS);
@@ -488,7 +488,7 @@ onSqliteAtLanding('certificates', (database) => {
     }
   });
 
-  test('what ended is forgotten a month later', async () => {
+  test('what ended is deleted a month later', async () => {
     const { row } = await issued();
     const { kernel } = service.app;
     const there = async () => (await findCertificate(kernel.database.read, tenantId, row.serial)) !== undefined;

@@ -102,7 +102,7 @@ test('the signature of an anchor on itself is not relied on, those below it are'
   assert.match(verdict(await middle.issue(LEAF), [middle], [old]), /weak/);
 });
 
-test('a path length is kept', async () => {
+test('a path length is obeyed', async () => {
   const root = await testAuthority({ pathLength: 1 });
   const middle = await root.issue({ cn: 'middle', ...CA, pathLength: 0 });
   const lower = await middle.issue({ cn: 'lower', ...CA });

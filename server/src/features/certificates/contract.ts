@@ -7,7 +7,12 @@ import { idParam, object } from '../../kernel/wire/wire.ts';
 const common = {
   method: 'GET',
   noun: 'certificates',
-  nounDescription: 'The CA certificates that clients and services trust, and the certificate revocation lists.',
+  aboutNoun: {
+    title: 'Certificates',
+    group: 'Machines',
+    guide: ['certificates'],
+    description: 'The CA certificates that clients and services trust, and the certificate revocation lists.',
+  },
   credentials: 'public',
   tenant: NONE,
   permission: NONE,

@@ -16,7 +16,7 @@ onBothDatabases('the status of a cluster', (database, { rule }) => {
   });
   after(() => service.close());
 
-  test('is kept in the apply log, and a repeat of it is not', async () => {
+  test('is stored in the apply log, and a repeat of it is not', async () => {
     const { cluster, vault } = await clusterWithSecret(service);
     await ok(addClusterPolicy(service, cluster, { secret_name: 'db', vault, prefix: 'db' }), 201);
     await ok(sync(service, cluster));

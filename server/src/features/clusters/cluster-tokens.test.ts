@@ -93,7 +93,7 @@ onSqliteAtLanding('tokens of clusters', (database) => {
     await refused(service.call('GET', `/clusters/${cluster.id}/desired-state`, both), 401, 'INVALID_TOKEN');
   });
 
-  test('are replaced only by those who may read all that the cluster gets', async () => {
+  test('are replaced only by callers who may read all that the cluster gets', async () => {
     const { cluster, vault } = await clusterWithSecret(service);
     const person = await addPerson(service);
     await addPolicy(service, { user: person.email }, [{ action: ['clusters:*'], resource: ['cluster/*'] }]);

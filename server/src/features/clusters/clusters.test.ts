@@ -20,7 +20,7 @@ onSqliteAtLanding('clusters', (database) => {
     await refused(service.call('POST', '/clusters', { token, body }), 403, 'QUOTA_EXCEEDED');
   });
 
-  test('are seen by those who may', async () => {
+  test('are seen by callers who may', async () => {
     const cluster = await addCluster(service);
     const other = await addCluster(service);
     const person = await addPerson(service);

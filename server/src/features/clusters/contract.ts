@@ -39,7 +39,12 @@ const POLICY_BODY_BYTES_MAX = 512 * 1024;
 const common = {
   ...ORDINARY,
   noun: 'clusters',
-  nounDescription: 'Deliver secrets to Kubernetes clusters, and let agents on hosts report.',
+  aboutNoun: {
+    title: 'Clusters',
+    group: 'Machines',
+    guide: ['clusters'],
+    description: 'Deliver secrets to Kubernetes clusters, and let agents on hosts report.',
+  },
   credentials: ANY_TOKEN,
   resource: 'cluster/{cluster_id}',
   region: 'local',

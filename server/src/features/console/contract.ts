@@ -6,7 +6,12 @@ import { object } from '../../kernel/wire/wire.ts';
 const publicFile = {
   method: 'GET',
   noun: 'console',
-  nounDescription: 'The web console. It uses the endpoints of this reference, with what the signed-in person may do.',
+  aboutNoun: {
+    title: 'Console',
+    group: 'Administration',
+    guide: ['console'],
+    description: 'The web console. It uses the endpoints of this reference, with what the signed-in person may do.',
+  },
   credentials: 'public',
   tenant: NONE,
   permission: NONE,

@@ -19,8 +19,13 @@ import {
 const common = {
   ...ORDINARY,
   noun: 'copilot',
-  nounDescription:
-    'An assistant that explains what the service knows. Secrets, personal data and internal addresses are masked before anything is sent to the model, and it can do nothing by itself.',
+  aboutNoun: {
+    title: 'Assistant',
+    group: 'People',
+    guide: ['assistant'],
+    description:
+      'An assistant that explains what the service knows. Secrets, personal data and internal addresses are masked before anything is sent to the model, and it can do nothing by itself.',
+  },
   credentials: ANY_TOKEN,
   method: 'POST',
   rate: 'aggregate',

@@ -55,7 +55,7 @@ onSqliteAtLanding('the assistant', (database) => {
   }
 
   describe('explains the risk of a secret', () => {
-    test('with score, factors and actions of its own, in the words of the model', async () => {
+    test('with score, factors and actions of its own, in the text of the model', async () => {
       const { token, vault } = await newTenant();
       const metadata = { description: 'password of the billing database' };
       const secret = await addSecret(service, vault, 'db/main', { type: 'password', value: 'short', metadata }, token);
@@ -80,7 +80,7 @@ onSqliteAtLanding('the assistant', (database) => {
       await ok(service.call(change.request.method, change.request.path, { token, body: change.request.body }));
     });
 
-    test('in its own words if the model fails, says nothing, or talks nonsense about the score', async () => {
+    test('in its own text if the model fails, says nothing, or talks nonsense about the score', async () => {
       const { token, vault } = await newTenant();
       const { id } = await addSecret(service, vault, 'key', { type: 'password', value: 'changeme' }, token);
       model.instead = (_, response) => response.writeHead(500).end();
@@ -98,7 +98,7 @@ onSqliteAtLanding('the assistant', (database) => {
       );
     });
 
-    test('only to those who may read about it, as the risk itself', async () => {
+    test('only to callers who may read about it, as the risk itself', async () => {
       const { tenant, token, vault } = await newTenant();
       const { id } = await addSecret(service, vault, 'key', { type: 'password', value: 'changeme' }, token);
       const nobody = await addColleague(service, tenant.id, 'member');
@@ -322,7 +322,7 @@ onSqliteAtLanding('the assistant', (database) => {
       copilot('generate-code', { language: 'typescript', prompt }, token);
     const fenced = (code: string) => `Here you are:\n\`\`\`ts\n${code}\n\`\`\`\nGood luck!`;
 
-    test('and returns the block, with what should be looked at', async () => {
+    test('and returns the block, with what should be checked', async () => {
       const { token } = await newTenant();
       const code = 'const token = process.env.COFFER_TOKEN;\nawait fetch("http://api.example.com/", { token });\n';
       model.say = () => fenced(code);
@@ -402,7 +402,7 @@ onSqliteAtLanding('the assistant', (database) => {
     }
   });
 
-  test('without a provider every endpoint says that it is disabled, to those who would be allowed', async () => {
+  test('without a provider every endpoint says that it is disabled, to callers who would be allowed', async () => {
     const disabled = await startService(database);
     try {
       const { owner, id: tenantId } = await addTenant(disabled);

@@ -94,7 +94,12 @@ const items = <S extends TSchema>(item: S) => Type.Array(item, { minItems: 1, ma
 const common = {
   ...ORDINARY,
   noun: 'eaas',
-  nounDescription: 'Encryption as a service: keys that encrypt and decrypt for programs and never leave the service.',
+  aboutNoun: {
+    title: 'Encryption as a service',
+    group: 'Cryptography',
+    guide: ['encryption'],
+    description: 'Encryption as a service: keys that encrypt and decrypt for programs and never leave the service.',
+  },
   credentials: ANY_CALLER,
   params: NONE,
   query: NONE,

@@ -151,7 +151,7 @@ onSqliteAtLanding('encryption as a service', (database) => {
       }
     });
 
-    test('only admins make keys; whoever a policy lets may use one, and a machine too', async () => {
+    test('only admins make keys; users may use one if a policy allows it, and a machine too', async () => {
       const { kernel } = service.app;
       const member = await addColleague(service, kernel.operatorTenantId, 'member');
       const key = await addKey();

@@ -23,7 +23,12 @@ import {
 const common = {
   ...ORDINARY,
   noun: 'endpoint-discovery',
-  nounDescription: 'See which accounts and SSH keys exist on hosts, and which of them should not.',
+  aboutNoun: {
+    title: 'Endpoint discovery',
+    group: 'Machines',
+    guide: ['hosts'],
+    description: 'See which accounts and SSH keys exist on hosts, and which of them should not.',
+  },
   credentials: ANY_TOKEN,
   resource: 'endpoint-account/*',
   query: NONE,

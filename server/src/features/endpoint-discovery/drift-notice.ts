@@ -3,7 +3,7 @@ import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import { emit } from '../webhooks/index.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
-import { findNotice, takeNotice, tenantsWithHosts } from './drift-store.ts';
+import { claimNotice, findNotice, tenantsWithHosts } from './drift-store.ts';
 import type { DriftItem } from './schemas.ts';
 import { endpointSettings } from './settings.ts';
 
@@ -40,7 +40,7 @@ async function notify(kernel: Pick<Kernel, 'clock' | 'database'>, tenantId: stri
   const counts = await countDrift(database.forTenant(tenantId, 'bulk').read, tenantId, ITEMS_MAX);
   if (counts.total === 0) return;
   await database.transaction(async (tx) => {
-    if (!(await takeNotice(tx, tenantId, now, before))) return;
+    if (!(await claimNotice(tx, tenantId, now, before))) return;
     await emit(tx, tenantId, eventOf(counts, now), now);
   });
 }

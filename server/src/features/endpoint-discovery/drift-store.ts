@@ -88,7 +88,7 @@ export async function findNotice(db: Reader, tenantId: string): Promise<NoticeRo
 }
 
 /** False if somebody announced since: then it is not to be announced again. */
-export async function takeNotice(tx: Tx, tenantId: string, now: number, before: number): Promise<boolean> {
+export async function claimNotice(tx: Tx, tenantId: string, now: number, before: number): Promise<boolean> {
   const result = await tx
     .insertInto('drift_notices')
     .values({ tenant_id: tenantId, notified_at: now })

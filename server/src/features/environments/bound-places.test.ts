@@ -11,7 +11,7 @@ onSqliteAtLanding('where the secrets of a composed environment are', (database) 
   });
   after(() => service.close());
 
-  test('is said to those who may list them, as it is now', async () => {
+  test('is said to callers who may list them, as it is now', async () => {
     const vault = await addVault(service);
     const { id } = await ok(service.call('POST', '/environments', { body: { name: uniqueName('env') } }), 201);
     const url = `/environments/${id}/secrets`;

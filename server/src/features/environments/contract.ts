@@ -118,7 +118,12 @@ const environmentId = described(
 const common = {
   ...ORDINARY,
   noun: 'composed environments',
-  nounDescription: 'Names bound to secrets of any vault, which can be inherited and which programs read as one map.',
+  aboutNoun: {
+    title: 'Composed environments',
+    group: 'Secrets',
+    guide: ['environments'],
+    description: 'Names bound to secrets of any vault, which can be inherited and which programs read as one map.',
+  },
   credentials: ANY_TOKEN,
   query: NONE,
   body: NONE,

@@ -119,7 +119,7 @@ onBothDatabases('environments', (database, { rule }) => {
       assert.equal((await newEnv({ parent_id: null })).parent_id, null);
     });
 
-    test('ids are counted in each tenant, without a gap, also when asked for at once; none comes twice', async () => {
+    test('ids are counted in each tenant, without a gap, also when requested at once; none comes twice', async () => {
       const { owner } = await addTenant(service);
       const made = await Promise.all(Array.from({ length: 20 }, () => newEnv({}, owner.token)));
       const ids = made.map(({ id }) => id).sort((a, b) => a - b);

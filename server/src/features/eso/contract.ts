@@ -30,7 +30,12 @@ const PROPERTY_LENGTH_MAX = 1024;
 
 const common = {
   noun: 'eso',
-  nounDescription: 'Endpoints for the External Secrets Operator of Kubernetes.',
+  aboutNoun: {
+    title: 'External Secrets',
+    group: 'Machines',
+    guide: ['external-secrets'],
+    description: 'Endpoints for the External Secrets Operator of Kubernetes.',
+  },
   credentials: ['connection', 'bound_certificate'],
   tenant: 'own',
   tier: NONE,

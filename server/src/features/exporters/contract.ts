@@ -18,8 +18,12 @@ import { caPem, credentials, Exporter, enabled, endpointText, format, type } fro
 const common = {
   ...ORDINARY,
   noun: 'exporters',
-  nounDescription:
-    'Send the audit log to a SIEM: Splunk, Elastic, Datadog, syslog, OpenTelemetry or any HTTP receiver.',
+  aboutNoun: {
+    title: 'Exporters',
+    group: 'People',
+    guide: ['exporters', 'audit'],
+    description: 'Send the audit log to a SIEM: Splunk, Elastic, Datadog, syslog, OpenTelemetry or any HTTP receiver.',
+  },
   credentials: ANY_TOKEN,
   resource: 'exporter/{exporter_id}',
   query: NONE,

@@ -79,7 +79,7 @@ onBothDatabases('the run of an exporter', (database) => {
     await remove(made.id);
   });
 
-  test('that fails says so in words of its own', async () => {
+  test('that fails says so with a text of its own', async () => {
     const receiver = await Receiver.start();
     receiver.respond = ({ body }) => {
       const error = { type: 'security_exception', reason: '<b>the receiver’s words' };

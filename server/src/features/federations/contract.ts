@@ -103,7 +103,12 @@ const federationId = described('The number of a federation.', idParam);
 const common = {
   ...ORDINARY,
   noun: 'federations',
-  nounDescription: 'Lets pipelines of CI systems act as an AppConnection, without a stored secret.',
+  aboutNoun: {
+    title: 'Federations',
+    group: 'Machines',
+    guide: ['federations'],
+    description: 'Lets pipelines of CI systems act as an AppConnection, without a stored secret.',
+  },
   credentials: ANY_TOKEN,
   resource: 'app-connection/{connection}',
   query: NONE,

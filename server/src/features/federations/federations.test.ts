@@ -156,7 +156,7 @@ onSqliteAtLanding('federations', (database) => {
     }
   });
 
-  test('keys are kept for five minutes', async () => {
+  test('keys are cached for five minutes', async () => {
     const tenant = await addTenant(service);
     const theirVault = await addVault(service, {}, tenant.owner.token);
     const own = await addConnection(service, theirVault, {}, tenant.owner.token);
@@ -373,7 +373,7 @@ onSqliteAtLanding('federations', (database) => {
     assert.deepEqual([rows.length, certificates.length], [0, 1]);
   });
 
-  test('addresses and keys are asked about once the pipeline has proven who it is', async () => {
+  test('addresses and keys are requested once the pipeline has proven who it is', async () => {
     const dpop = await newDpopKey();
     const { own } = await federated({}, { ip_allowlist: ['192.0.2.0/24'], require_dpop: true, dpop_jkt: dpop.jkt });
     const there = { 'x-forwarded-for': '192.0.2.7' };
@@ -492,7 +492,7 @@ onSqliteAtLanding('federations', (database) => {
     }
   });
 
-  test('federations of another tenant do not exist, and rights to the connection’s vaults are asked for', async () => {
+  test('federations of another tenant do not exist, and rights to the connection’s vaults are requested', async () => {
     const { own, federation } = await federated();
     const tenant = await addTenant(service);
     for (const id of [own.id, own.client_id]) {

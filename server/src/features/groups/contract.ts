@@ -40,7 +40,12 @@ const description = freeText(512, 'The purpose of the group.');
 const common = {
   ...ORDINARY,
   noun: 'groups',
-  nounDescription: 'Groups of users who share permissions.',
+  aboutNoun: {
+    title: 'Groups',
+    group: 'People',
+    guide: ['people'],
+    description: 'Groups of users who share permissions.',
+  },
   credentials: ANY_TOKEN,
 } as const;
 

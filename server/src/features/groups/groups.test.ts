@@ -107,14 +107,14 @@ onBothDatabases('groups', (database, { rule }) => {
     });
   });
 
-  test('a person joins once, also when asked for twenty times at once', async () => {
+  test('a person joins once, also when requested twenty times at once', async () => {
     const { id } = await newGroup();
     const answers = await Promise.all(Array.from({ length: 20 }, () => add(id, member.id)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)]);
     assert.equal((await membersOf(id)).length, 1);
   });
 
-  test('people leave by being taken out, by being deleted, and when the group goes', async () => {
+  test('people leave by being removed, by being deleted, and when the group goes', async () => {
     const { id } = await newGroup();
     const people: string[] = [];
     for (let i = 0; i < 3; i++) {

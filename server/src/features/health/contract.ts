@@ -6,7 +6,12 @@ import { WARNING_CODES } from '../../settings/start-warnings.ts';
 
 const common = {
   noun: 'operations',
-  nounDescription: 'Health, readiness and metrics, for operators.',
+  aboutNoun: {
+    title: 'Health and metrics',
+    group: 'Administration',
+    guide: ['operations', 'configuration'],
+    description: 'Health, readiness and metrics, for operators.',
+  },
   tier: NONE,
   region: 'local',
   approval: NONE,

@@ -8,8 +8,13 @@ const BODY_BYTES_MAX = 1024;
 
 const common = {
   noun: 'jobs',
-  nounDescription:
-    'Background work of the installation, such as purging what has expired and verifying audit logs. Each job runs on one node at a time; only the operator tenant sees them.',
+  aboutNoun: {
+    title: 'Background jobs',
+    group: 'Administration',
+    guide: ['operations'],
+    description:
+      'Background work of the installation, such as purging what has expired and verifying audit logs. Each job runs on one node at a time; only the operator tenant sees them.',
+  },
   credentials: ANY_TOKEN,
   tenant: 'operator',
   tier: NONE,

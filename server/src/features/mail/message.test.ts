@@ -44,7 +44,7 @@ test('text from people is escaped in HTML and stays as it is in text', () => {
   assert.equal(textOf(message), `<script>alert("1")</script> & 'co'\n\n    one\n    two\n`);
 });
 
-test('the text has lines that no mail server breaks, with all of its words', () => {
+test('the lines of the text are short enough for every mail server, and none is lost', () => {
   const paragraph = 'Somebody signed up with this address, and whoever reads this knows more about it. '
     .repeat(5)
     .trim();

@@ -1,6 +1,6 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport, type SentMessageInfo, type Transporter } from 'nodemailer';
+import type { SentMessageInfo, Transporter } from 'nodemailer';
 import { SECOND_MS } from '../../kernel/base/clock.ts';
 import { isOnThisMachine } from '../../kernel/base/host-name.ts';
 import { htmlOf, type Message, requireSafeHeaders, textOf } from './message.ts';
@@ -53,24 +53,35 @@ function envelopeOf(from: MailSender, id: string, message: Message) {
   };
 }
 
-class SmtpTransport implements MailTransport {
-  readonly #transporter: Transporter<SentMessageInfo>;
-  readonly #from: MailSender;
+/** Loaded at the first mail: it is forty modules, and many installations send none. */
+const loadMailer = () => import('nodemailer');
 
-  constructor({ server, from }: Extract<MailConfig, { kind: 'smtp' }>) {
+type SmtpConfig = Extract<MailConfig, { kind: 'smtp' }>;
+
+async function smtpTransporter(server: SmtpConfig['server']): Promise<Transporter<SentMessageInfo>> {
+  const { createTransport } = await loadMailer();
+  return createTransport({
+    ...NO_OTHER_SOURCES,
+    host: server.host,
+    port: server.port,
+    secure: server.isTls,
+    // A password is never sent in the clear, unless it stays on this machine.
+    requireTLS: !server.isTls && server.auth !== null && !isOnThisMachine(server.host),
+    ...(server.auth !== null && { auth: { user: server.auth.user, pass: server.auth.pass } }),
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: IDLE_TIMEOUT_MS,
+  });
+}
+
+class SmtpTransport implements MailTransport {
+  readonly #server: SmtpConfig['server'];
+  readonly #from: MailSender;
+  #transporter: Promise<Transporter<SentMessageInfo>> | undefined;
+
+  constructor({ server, from }: SmtpConfig) {
+    this.#server = server;
     this.#from = from;
-    this.#transporter = createTransport({
-      ...NO_OTHER_SOURCES,
-      host: server.host,
-      port: server.port,
-      secure: server.isTls,
-      // A password is never sent in the clear, unless it stays on this machine.
-      requireTLS: !server.isTls && server.auth !== null && !isOnThisMachine(server.host),
-      ...(server.auth !== null && { auth: { user: server.auth.user, pass: server.auth.pass } }),
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      greetingTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: IDLE_TIMEOUT_MS,
-    });
   }
 
   async send(id: string, message: Message, signal: AbortSignal): Promise<void> {
@@ -84,7 +95,9 @@ class SmtpTransport implements MailTransport {
     signal.addEventListener('abort', stop, { once: true });
     try {
       if (signal.aborted) stop();
-      await Promise.race([this.#transporter.sendMail(mail).catch(fail), ended.promise]);
+      this.#transporter ??= smtpTransporter(this.#server);
+      const transporter = await this.#transporter;
+      await Promise.race([transporter.sendMail(mail).catch(fail), ended.promise]);
     } finally {
       clearTimeout(deadline);
       signal.removeEventListener('abort', stop);
@@ -108,7 +121,6 @@ class FileTransport implements MailTransport {
   readonly #folder: string;
   readonly #from: MailSender;
   readonly #onFile: (file: string) => void;
-  readonly #transporter = createTransport({ ...NO_OTHER_SOURCES, streamTransport: true, buffer: true });
 
   constructor({ folder, from }: Extract<MailConfig, { kind: 'files' }>, onFile: (file: string) => void) {
     this.#folder = folder;
@@ -117,7 +129,9 @@ class FileTransport implements MailTransport {
   }
 
   async send(id: string, message: Message): Promise<void> {
-    const { message: bytes } = await this.#transporter.sendMail(envelopeOf(this.#from, id, message));
+    const { createTransport } = await loadMailer();
+    const transporter = createTransport({ ...NO_OTHER_SOURCES, streamTransport: true, buffer: true });
+    const { message: bytes } = await transporter.sendMail(envelopeOf(this.#from, id, message));
     await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
     const file = join(this.#folder, `${id}.eml`);
     const handle = await open(`${file}.part`, 'w', FILE_MODE);

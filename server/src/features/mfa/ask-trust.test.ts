@@ -158,7 +158,7 @@ onSqliteAtLanding('asking for trust in a new second factor', (database) => {
     });
   }
 
-  test('it is cancelled when all sessions of the person end, but for the one that asked', async () => {
+  test('it is cancelled when all sessions of the person end, but for the requesting one', async () => {
     const { person, passkey, ofOwner } = await house();
     const asking = await signIn(service, passkey);
     const { approval_id } = await ok(ask(asking), 202);

@@ -16,7 +16,12 @@ const userId = described('The id of a user, `user_…`.', idParam);
 const common = {
   ...ORDINARY,
   noun: 'mfa',
-  nounDescription: 'Second factors of users.',
+  aboutNoun: {
+    title: 'Second factors',
+    group: 'People',
+    guide: ['second-factors', 'passkeys', 'lost-access'],
+    description: 'Second factors of users.',
+  },
   credentials: ANY_TOKEN,
   region: 'local',
   params: NONE,

@@ -76,7 +76,7 @@ onSqliteAtLanding('a factor that counts as shown by adding it', (database) => {
       await ok(send(token, 'POST', '/auth/step-up', { otp: codeOf(service, secret) }));
     });
 
-    test('what the session asked for still waits, and can be approved', async () => {
+    test('what the session requested still waits, and can be approved', async () => {
       const tenant = await addTenant(service);
       const admin = await addPerson(service, { tenant, role: 'admin' });
       const member = await addPerson(service, { tenant });

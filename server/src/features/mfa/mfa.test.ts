@@ -129,7 +129,7 @@ onSqliteAtLanding('a second factor', (database) => {
   });
 
   describe('at login', () => {
-    test('is asked for only after the right password', async () => {
+    test('is requested only after the right password', async () => {
       const { person, secret } = await enrolled();
       const wrong = { ...person, password: 'not the password' };
       await refused(logIn(wrong), 401, 'LOGIN_DENIED');

@@ -73,7 +73,7 @@ onSqliteAtLanding('a second factor that was removed', (database) => {
     assert.equal((await ok(send(person, 'GET', '/auth/mfa'))).passkeys, 1);
   });
 
-  test('adds none when an admin has taken all of them away, however fresh the sign-in with it was', async () => {
+  test('adds none when an admin has removed all of them, however fresh the sign-in with it was', async () => {
     const tenant = await addTenant(service);
     const { person, stolen } = await withStolenPasskey(Promise.resolve(tenant));
     const thief = await signIn(service, stolen.passkey);

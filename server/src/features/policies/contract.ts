@@ -43,8 +43,13 @@ function idParamOrName() {
 const common = {
   ...ORDINARY,
   noun: 'policies',
-  nounDescription:
-    'Rules that allow and deny actions on resources under conditions, and the principals they are attached to.',
+  aboutNoun: {
+    title: 'Policies',
+    group: 'People',
+    guide: ['policies'],
+    description:
+      'Rules that allow and deny actions on resources under conditions, and the principals they are attached to.',
+  },
   credentials: ANY_TOKEN,
   query: NONE,
 } as const;

@@ -104,7 +104,7 @@ onSqliteAtLanding('conditions on the request', (database) => {
     ];
     const move = { to_path: 'x' };
     for (const [name, condition] of conditions) {
-      test(`${name}: refused, from wherever it is asked`, async () => {
+      test(`${name}: refused, from wherever it is requested`, async () => {
         const [closed, open] = [await addVault(service), await addVault(service)];
         await addSecret(service, closed, 'x');
         const { token } = await withPolicy(

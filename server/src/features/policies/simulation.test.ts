@@ -46,7 +46,7 @@ onSqliteAtLanding('simulation by somebody who may read little', (database) => {
     return { status, ...(status === 200 ? body : { code: body.error.code, message: body.error.message }) };
   };
 
-  test('whoever may not read them is told nothing about people, groups, connections or policies', async () => {
+  test('a caller without permission to read them is told nothing about people, groups, connections or policies', async () => {
     const { id, client_id } = await addConnection(service, vault);
     const group = await ok(service.call('POST', '/v1/groups', { body: { name: uniqueName('group') } }), 201);
     const hidden = await policy({ effect: 'allow', action: ['secrets:read'], resource: [`vault/${vault}/*`] });

@@ -109,28 +109,31 @@ onBothDatabases('who can', (database, { rule }) => {
     );
   });
 
-  rule('another tenant is not in it, and who may not read a person only learns that there are some', async () => {
-    const vault = await addVault(service);
-    const other = await addTenant(service);
-    const { principals } = await ask(`vault/${vault}/x`, other.owner.token);
-    assert.deepEqual(
-      principals.map(({ id }) => id),
-      [other.owner.id],
-    );
-    const asker = await addPerson(service);
-    const body = { action: 'secrets:read', resource: `vault/${vault}/x` };
-    await refused(
-      service.call('POST', '/v1/policies/who-can', { token: asker.token, body }),
-      403,
-      'INSUFFICIENT_PRIVILEGE',
-    );
-    await attached({ user: asker.id }, { effect: 'allow', action: ['policies:simulate'], resource: ['policy'] });
-    const seen = await ask(`vault/${vault}/x`, asker.token);
-    assert.deepEqual(seen.principals, []);
-    assert.ok(seen.hidden > 0);
-  });
+  rule(
+    'another tenant is not in it, and a caller without permission to read a person only learns that there are some',
+    async () => {
+      const vault = await addVault(service);
+      const other = await addTenant(service);
+      const { principals } = await ask(`vault/${vault}/x`, other.owner.token);
+      assert.deepEqual(
+        principals.map(({ id }) => id),
+        [other.owner.id],
+      );
+      const asker = await addPerson(service);
+      const body = { action: 'secrets:read', resource: `vault/${vault}/x` };
+      await refused(
+        service.call('POST', '/v1/policies/who-can', { token: asker.token, body }),
+        403,
+        'INSUFFICIENT_PRIVILEGE',
+      );
+      await attached({ user: asker.id }, { effect: 'allow', action: ['policies:simulate'], resource: ['policy'] });
+      const seen = await ask(`vault/${vault}/x`, asker.token);
+      assert.deepEqual(seen.principals, []);
+      assert.ok(seen.hidden > 0);
+    },
+  );
 
-  rule('who may not list a vault gets the same answer whether it exists or not', async () => {
+  rule('a caller without permission to list a vault gets the same answer whether it exists or not', async () => {
     const tenant = await addTenant(service);
     const { token } = tenant.owner;
     const vault = await addVault(service, {}, token);

@@ -74,8 +74,12 @@ export type PqcKey = Static<typeof PqcKey>;
 const common = {
   ...ORDINARY,
   noun: 'pqc',
-  nounDescription:
-    'Hybrid post-quantum cryptography: keys are wrapped and messages signed with two algorithms at once.',
+  aboutNoun: {
+    title: 'Post-quantum',
+    group: 'Cryptography',
+    guide: ['post-quantum'],
+    description: 'Hybrid post-quantum cryptography: keys are wrapped and messages signed with two algorithms at once.',
+  },
   credentials: ANY_CALLER,
   rate: 'read',
   effect: 'read',

@@ -6,7 +6,12 @@ import { object } from '../../kernel/wire/wire.ts';
 const PUBLIC_FILE = {
   method: 'GET',
   noun: 'reference',
-  nounDescription: 'The API reference, for people and tools.',
+  aboutNoun: {
+    title: 'Reference',
+    group: 'Administration',
+    guide: [],
+    description: 'The API reference, for people and tools.',
+  },
   credentials: 'public',
   tenant: 'none',
   permission: 'none',

@@ -31,7 +31,7 @@ const { handlers } = referenceFeature.build({
 const endpoints = bindContract(contract, handlers as never);
 const inputOf = (page: string) => ({ params: { page }, query: undefined, body: undefined }) as never;
 
-test('every declared file is served, and made once, when it is first asked for', async () => {
+test('every declared file is served, and made once, when it is first requested', async () => {
   assert.deepEqual(
     endpoints.map((each) => each.declaration),
     [...REFERENCE_ENDPOINTS],

@@ -1,15 +1,15 @@
-import type { EndpointDeclaration } from '../../kernel/endpoint/declaration.ts';
+import { type EndpointDeclaration, NOUN_GROUPS } from '../../kernel/endpoint/declaration.ts';
 import { codeBlock } from './code-block.ts';
 import { methodLabel, searchWords } from './endpoint-article.ts';
 import { guideLinks } from './guide.ts';
 import { breakable, type Html, html, inline } from './html.ts';
-import { GROUPS, type NounPage } from './nouns.ts';
+import type { NounPage } from './nouns.ts';
 import { CONVENTIONS, ERRORS, GUIDE, type Links } from './page-links.ts';
 
 /** Every endpoint in one line. The ids are those from when the reference was a single page, so that old links lead to the line that links on. */
 export function indexContent(nouns: readonly NounPage[], serverUrl: string, links: Links): Html {
   return html`${introduction(serverUrl, links)}
-${GROUPS.map((group) => {
+${NOUN_GROUPS.map((group) => {
   const inGroup = nouns.filter((noun) => noun.group === group);
   return inGroup.length === 0 ? null : groupSection(group, inGroup, links);
 })}`;
@@ -42,7 +42,7 @@ ${nouns.map((noun) => nounSection(noun, links))}</section>`;
 function nounSection(noun: NounPage, links: Links): Html {
   return html`<section class="noun filtered" id="noun-${noun.page}">
 <h3><a href="${links.to(noun.page)}">${noun.title}</a></h3>
-<p>${inline(noun.summary)} ${guideLinks(noun.guide, links)}</p>
+<p>${inline(noun.description)} ${guideLinks(noun.guide, links)}</p>
 <ul class="entries">${noun.endpoints.map((e) => indexEntry(e, noun.page, links))}</ul>
 </section>`;
 }

@@ -8,7 +8,7 @@ import type { Links } from './page-links.ts';
 export function nounContent(noun: NounPage, serverUrl: string, links: Links): Html {
   return html`<section class="unfiltered">
 <h1>${noun.title}</h1>
-<p class="lead">${inline(noun.summary)} ${guideLinks(noun.guide, links)}</p>
+<p class="lead">${inline(noun.description)} ${guideLinks(noun.guide, links)}</p>
 <ul class="entries">${noun.endpoints.map((e) => html`<li><a href="#${e.name}">${endpointLine(e)}</a></li>`)}</ul>
 </section>
 ${noun.endpoints.map((e) => endpointArticle(e, serverUrl, links))}`;

@@ -183,7 +183,7 @@ test('each endpoint answers with exactly its codes, under their statuses', () =>
   }
 });
 
-test('a path that spans segments is told in words', () => {
+test('a path that spans segments is explained as text', () => {
   const { parameters = [] } = at(make(), SECRET, 'get');
   assert.deepEqual(parameters, [
     { name: 'vault', in: 'path', required: true, description: 'Its vault.', schema: { type: 'string' } },

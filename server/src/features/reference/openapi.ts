@@ -96,7 +96,7 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
 /** The description of a noun comes from whichever of its endpoints has one. */
 function tags(declarations: readonly EndpointDeclaration[]): Json[] {
   return [...Map.groupBy(declarations, (e) => e.noun)].map(([name, endpoints]) => {
-    const description = endpoints.find((e) => e.nounDescription !== undefined)?.nounDescription;
+    const description = endpoints.find((e) => e.aboutNoun !== undefined)?.aboutNoun?.description;
     return { name, ...(description !== undefined && { description }) };
   });
 }

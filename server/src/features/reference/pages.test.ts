@@ -118,9 +118,9 @@ describe('the pages of the reference', () => {
 });
 const PAGE_CHARS_MAX = 300_000;
 
-test('a noun that nobody described is noticed', () => {
-  const declaration = { ...getDocs, noun: 'boxes' };
-  assert.throws(() => nounPages([declaration]), /nouns\.ts.*boxes/);
+test('a noun without a description fails', () => {
+  const { aboutNoun: _, ...undescribed } = getDocs;
+  assert.throws(() => nounPages([{ ...undescribed, noun: 'boxes' }]), /boxes: give one of them aboutNoun/);
 });
 
 test('text of a declaration never becomes markup', () => {
@@ -139,7 +139,7 @@ test('text of a declaration never becomes markup', () => {
     output: Type.Object({ [HOSTILE]: Type.Array(Type.Enum([HOSTILE])) }),
     raw: 'none',
   });
-  const about = { title: HOSTILE, group: 'Secrets', summary: HOSTILE, guide: [] } as const;
+  const about = { title: HOSTILE, group: 'Secrets', description: HOSTILE, guide: [] } as const;
   const noun: NounPage = { ...about, page: 'hostile', endpoints: [hostile] };
   const links = new Links(noun.page);
   const entries = [{ page: noun.page, title: HOSTILE, below: nounContents(noun) }];

@@ -1,10 +1,10 @@
-import type { EndpointDeclaration } from '../../kernel/endpoint/declaration.ts';
+import { type EndpointDeclaration, NOUN_GROUPS } from '../../kernel/endpoint/declaration.ts';
 import { conventionsContent, errorsContent } from './general-pages.ts';
 import { FURTHER_PAGES, guideAddress, guideContent, guidePages, guideTableOfContents } from './guide.ts';
 import type { Html } from './html.ts';
 import { indexContent } from './index-page.ts';
 import { nounContent, nounContents } from './noun-page.ts';
-import { GROUPS, type NounPage, nounPages } from './nouns.ts';
+import { type NounPage, nounPages } from './nouns.ts';
 import { once } from './once.ts';
 import { type ContentsGroup, pageLayout } from './page-layout.ts';
 import { CONVENTIONS, ERRORS, INDEX, Links } from './page-links.ts';
@@ -64,7 +64,7 @@ interface PageWriting {
 
 /** The endpoints of the current noun are listed below it. */
 function nounGroups(nouns: readonly NounPage[], page: string): ContentsGroup[] {
-  return GROUPS.map((title) => ({
+  return NOUN_GROUPS.map((title) => ({
     title,
     entries: nouns
       .filter((noun) => noun.group === title)

@@ -73,7 +73,7 @@ const tenants = endpoint({
   audit: 'a|b',
 });
 
-test('who may call is said in words', () => {
+test('callers are named as text', () => {
   assert.equal(whoMayCall(me), 'any personal access token or session token');
   assert.equal(whoMayCall(vault), 'any personal access token or session token with `vaults:read` on `vault/{name}`');
   assert.equal(

@@ -58,7 +58,12 @@ const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 const admin = {
   ...ORDINARY,
   noun: 'regions',
-  nounDescription: 'The primary region of each tenant, and what regions tell each other.',
+  aboutNoun: {
+    title: 'Regions',
+    group: 'Administration',
+    guide: ['regions'],
+    description: 'The primary region of each tenant, and what regions tell each other.',
+  },
   credentials: ANY_TOKEN,
   tenant: 'operator',
   region: 'local',

@@ -231,7 +231,7 @@ onBothDatabases('the directory', (database) => {
     await pull([], beyond.seq);
   });
 
-  test('a removed key is forgotten once it would have expired, and nobody brings it back', async () => {
+  test('a removed key is deleted once it would have expired, and nobody brings it back', async () => {
     const { database: rows, clock } = service.app.kernel;
     const verifies_until = clock.now() + MINUTE_MS;
     const value = { issuer: 'urn:x', jwk: '{}', verifies_until };
@@ -296,7 +296,7 @@ onBothDatabases('the directory', (database) => {
     assert.equal((await eu.cell(rows.read, 'primary', 'tenant_c'))?.origin, 'us');
   });
 
-  test('whoever writes to the database cannot move a tenant', async () => {
+  test('anyone who writes to the database cannot move a tenant', async () => {
     service.expectErrorLogs(/fails verification/);
     const { database: rows } = service.app.kernel;
     const operation = signed({

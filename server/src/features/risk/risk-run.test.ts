@@ -304,7 +304,7 @@ onBothDatabases('changes of the risk within a day', (database) => {
     assert.deepEqual(seen.slice(1, 4), ids.slice(1, 4).sort());
   });
 
-  test('that depend on the value are none, because whoever sees spikes need not be allowed to read it', async () => {
+  test('that depend on the value are none, because users who see spikes need not be allowed to read it', async () => {
     const vault = await addVault(service, {}, tenant.owner.token);
     const { id } = await addSecret(service, vault, 'v', {}, tenant.owner.token);
     const { database: db } = service.app.kernel;

@@ -137,7 +137,7 @@ onBothDatabases('the risk of a secret', (database, { rule }) => {
   });
 
   describe('is counted for', () => {
-    test('exactly those who can read it', async () => {
+    test('exactly the callers who can read it', async () => {
       const { tenant, token, vault } = await newTenant();
       await addSecret(service, vault, 'app/key', { metadata: { tags: ['red'] } }, token);
       const member = () => addColleague(service, tenant.id, 'member');

@@ -140,7 +140,7 @@ onBothDatabases('activity in the audit log', (database) => {
     }
   });
 
-  test('a member, who may not read the audit log, is refused', async () => {
+  test('a member without permission to read the audit log is refused', async () => {
     const member = await addColleague(service, tenant.id, 'member');
     for (const query of ['', '?action=*']) await refused(activity(query, member.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });

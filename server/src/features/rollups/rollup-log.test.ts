@@ -143,7 +143,7 @@ onBothDatabases('rollups of a log', (kind) => {
     );
   });
 
-  test('a log that is longer than the counts are kept is counted from where they begin', async () => {
+  test('a log that goes back further than the counts is counted from where they begin', async () => {
     const own = await addTenant(service);
     const old = service.clock.now();
     const ofOwn = () => ({ tenant_id: own.id, resource: 'vault/old/key' });
@@ -222,7 +222,7 @@ onBothDatabases('rollups of a log', (kind) => {
   });
 
   if (kind === 'postgres') {
-    test('two nodes count each entry once, whoever takes a tenant', async () => {
+    test('two nodes count each entry once, whichever of them leases a tenant', async () => {
       assert.ok(databaseUrl !== undefined);
       const other = await startNodeBeside(service, databaseUrl);
       try {

@@ -10,7 +10,12 @@ const ORGANIZATION_LENGTH_MAX = 100;
 
 const common = {
   noun: 'saas',
-  nounDescription: 'Sign-up, plans, and what a tenant uses of its plan.',
+  aboutNoun: {
+    title: 'Sign-up and plans',
+    group: 'Administration',
+    guide: ['saas', 'quotas'],
+    description: 'Sign-up, plans, and what a tenant uses of its plan.',
+  },
   tier: NONE,
   approval: NONE,
   plaintext: false,

@@ -108,7 +108,7 @@ onSqliteAtLanding('sign-up', (database) => {
     await ok(post(service, '/auth/login', login));
   });
 
-  test('whoever signs up with the address of somebody else gets no password into their account', async () => {
+  test('anyone who signs up with the address of somebody else gets no password into their account', async () => {
     const owner = newApplicant();
     const foreign = { ...newApplicant(), email: owner.email };
     await ok(signUp(owner), 201);
@@ -124,7 +124,7 @@ onSqliteAtLanding('sign-up', (database) => {
     await ok(login(owner.password));
   });
 
-  test('the owner of a mailbox cannot guess the password of whoever signed up with their address', async () => {
+  test('the owner of a mailbox cannot guess the password of somebody who signed up with their address', async () => {
     const applicant = newApplicant();
     await ok(signUp(applicant), 201);
     const token = await tokenIn(server, applicant.email);

@@ -31,8 +31,13 @@ const GROUP_BODY_MEMBERS_MAX = 60_000;
 const common = {
   ...ORDINARY,
   noun: 'scim',
-  nounDescription:
-    'SCIM 2.0 (RFC 7643 and 7644): the identity provider of an organization creates, changes and deactivates its people and groups. Errors and content types are those of SCIM.',
+  aboutNoun: {
+    title: 'SCIM',
+    group: 'People',
+    guide: ['scim'],
+    description:
+      'SCIM 2.0 (RFC 7643 and 7644): the identity provider of an organization creates, changes and deactivates its people and groups. Errors and content types are those of SCIM.',
+  },
   credentials: ['scim'],
   resource: 'scim',
   params: NONE,

@@ -60,7 +60,7 @@ onSqliteAtLanding('SCIM and sign-in', (database) => {
     assert.equal((await signIn(idp)).answer.status, 401, 'the group is gone');
   });
 
-  test('whoever signed in before is found by their subject alone', async () => {
+  test('a user who signed in before is found by their subject alone', async () => {
     const idp = await addIdp({ default_role: 'member' });
     const { me } = await signIn(idp);
     const other = await idp.call('POST', '/Users', { userName: userName(), externalId: 'another-subject' });
@@ -98,7 +98,7 @@ onSqliteAtLanding('SCIM and sign-in', (database) => {
     await refused(read(again.token), 401, 'INVALID_TOKEN');
   });
 
-  test('whoever is not provisioned has no role from a group of SCIM', async () => {
+  test('a user who is not provisioned has no role from a group of SCIM', async () => {
     const idp = await addIdp({ default_role: 'member' });
     const { me } = await signIn(idp);
     const group = await idp.addGroup('Admins');

@@ -86,7 +86,7 @@ onSqliteAtLanding('SCIM tokens', (database) => {
     await ok(idp.call('POST', '/Groups', { ...group, members: [{ value: user.id }] }), 201);
   });
 
-  test('are replaced with an overlap by whoever requested them', async () => {
+  test('are replaced with an overlap by their requester', async () => {
     const tenant = await addTenant(service);
     const idp = await addScim(service, tenant.owner.token);
     const path = `${pathOf(idp)}/${idp.tokenId}/rotate`;

@@ -40,7 +40,7 @@ export const SCIM_TOKENS = new AuthenticatedTable<'scim_tokens', TokenRow>('scim
 
 type TokenKey = Pick<TokenRow, 'tenant_id' | 'provider' | 'token_id'>;
 
-function isIt({ tenant_id, provider, token_id }: TokenKey): RowFilter<'scim_tokens'> {
+function hasKey({ tenant_id, provider, token_id }: TokenKey): RowFilter<'scim_tokens'> {
   return (eb) => eb.and({ tenant_id, provider, token_id });
 }
 
@@ -72,7 +72,7 @@ export async function findByToken(db: Reader, hash: Uint8Array): Promise<TokenRo
 }
 
 export async function lockToken(tx: Tx, key: TokenKey): Promise<TokenRow | undefined> {
-  const [row] = await SCIM_TOKENS.lockedWhere(tx, isIt(key));
+  const [row] = await SCIM_TOKENS.lockedWhere(tx, hasKey(key));
   return row;
 }
 
@@ -85,7 +85,7 @@ export function replaceToken(
 }
 
 export async function deleteToken(tx: Tx, key: TokenKey): Promise<void> {
-  await SCIM_TOKENS.deleteWhere(tx, isIt(key));
+  await SCIM_TOKENS.deleteWhere(tx, hasKey(key));
 }
 
 export async function deleteTokensOf(tx: Tx, tenantId: string, provider: string): Promise<void> {

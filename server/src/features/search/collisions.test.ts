@@ -319,7 +319,7 @@ onBothDatabases('collisions', (database, { rule }) => {
     }
   });
 
-  test('one value or one path shared by more secrets than are looked at together is found whole', async () => {
+  test('one value or one path shared by more secrets than one batch holds is found whole', async () => {
     const token = await fresh();
     const by: Service = {
       ...service,

@@ -51,7 +51,7 @@ onBothDatabases('secrets that are due', (database, { rule }) => {
     return storeRotation(service, String(ids.get(name)), status);
   };
 
-  test('for rotation within a week or as many days as are asked for, the earliest first, and overdue ones', async () => {
+  test('for rotation within a week or as many days as are requested, the earliest first, and overdue ones', async () => {
     assert.deepEqual(await due('kind=rotation'), ['stock/sooner', 'shop/soon']);
     assert.deepEqual(await due('kind=rotation&limit=1'), ['stock/sooner', 'shop/soon']);
     assert.deepEqual(await due('kind=rotation&within_days=3'), ['stock/sooner']);

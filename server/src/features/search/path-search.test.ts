@@ -76,7 +76,7 @@ onBothDatabases('secrets found by their path', (database) => {
       await invalid(find(`path=password&cursor=${wrong}`), '/query/cursor');
   });
 
-  test('are also found by abbreviations, if that is asked for', async () => {
+  test('are also found by abbreviations, if that is requested', async () => {
     const { token } = (await addTenant(service)).owner;
     const vault = await addVault(service, {}, token);
     const [url, root, bus] = ['API/DATABASE_URL', 'database/root', 'kiosk/d.bus-line'];

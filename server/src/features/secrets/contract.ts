@@ -43,7 +43,12 @@ export * from './schemas.ts';
 const common = {
   ...ORDINARY,
   noun: 'secrets',
-  nounDescription: 'Values with their versions: stored, read, rotated, moved, searched.',
+  aboutNoun: {
+    title: 'Secrets',
+    group: 'Secrets',
+    guide: ['secrets', 'rotation', 'risk'],
+    description: 'Values with their versions: stored, read, rotated, moved, searched.',
+  },
   credentials: ANY_CALLER,
   resource: 'loaded',
   loads: ['vault/{vault}', 'vault/{vault}/{path*}'],

@@ -91,7 +91,7 @@ onBothDatabases('the cost of a list', (database) => {
     assert.ok(found.rows < FEW, `${found.rows} rows were read`);
   });
 
-  test('where only each row can tell, a page looks at some and says where to go on, sealed', async () => {
+  test('where only each row can tell, a page checks some and says where to go on, sealed', async () => {
     const condition = { tag_equals: ['seen'] };
     const person = await personWith([{ action: READ, resource: [`vault/${vault}/**`], condition }]);
     const found: string[] = [];

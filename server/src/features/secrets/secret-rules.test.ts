@@ -79,7 +79,7 @@ onSqliteAtLanding('the rules of secrets', (database) => {
   });
 
   describe('values', () => {
-    test('of exactly 1 MiB are taken, of a byte more refused, whatever the characters', async () => {
+    test('of exactly 1 MiB are accepted, of a byte more refused, whatever the characters', async () => {
       const rows: [string, number][] = [
         ['a', MIB],
         ['é', MIB / 2],
@@ -99,7 +99,7 @@ onSqliteAtLanding('the rules of secrets', (database) => {
       }
     });
 
-    test('are kept to the character', async () => {
+    test('are stored to the character', async () => {
       const values = [
         '',
         ' ',
@@ -144,7 +144,7 @@ onSqliteAtLanding('the rules of secrets', (database) => {
       ['my_own_type_2', ['anything\n\0'], []],
     ];
     for (const [type, good, bad] of rows) {
-      test(`${type}: values that fit are taken, others refused, when made and when changed`, async () => {
+      test(`${type}: values that fit are accepted, others refused, when made and when changed`, async () => {
         for (const value of good) {
           const made = await ok(create({ type, value }), 201);
           assert.equal(made.type, type);
@@ -181,7 +181,7 @@ onSqliteAtLanding('the rules of secrets', (database) => {
       assert.notEqual(first, await made({ type: 'password' }));
     });
 
-    test('make what is asked for', async () => {
+    test('make what is requested', async () => {
       const generator = { length: 8, charset: 'hex', prefix: 'k_' };
       assert.match(await made({ generator }), /^k_[0-9a-f]{8}$/);
       assert.match(await made({ type: 'custom', generator: { length: 512, charset: 'digits' } }), /^\d{512}$/);
@@ -219,7 +219,7 @@ onSqliteAtLanding('the rules of secrets', (database) => {
       for (const [generator, pointer] of rows) await invalid(create({ type: 'password', generator }), pointer);
     });
 
-    test('a schedule that could not be kept is refused when it is made', async () => {
+    test('a schedule that cannot be met is refused when it is made', async () => {
       const json = { type: 'json', value: '{}' };
       await refused(create({ ...json, rotation: { interval_days: 1 } }), 422, 'ROTATION_NOT_CONFIGURED');
       const generator = { length: 9 };

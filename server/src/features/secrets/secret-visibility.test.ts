@@ -189,7 +189,7 @@ onBothDatabases('what lists show', (database, { rule }) => {
     }
   });
 
-  rule('who may not read a value cannot put it, or describe it, so that they may', async () => {
+  rule('a caller without permission to read a value cannot put it, or describe it, so that they may', async () => {
     const vault = await addVault(service);
     const writer = await addPerson(service);
     await ok(service.call('POST', `/v1/vaults/${vault}/members`, { body: { user: writer.id, role: 'writer' } }), 201);

@@ -40,7 +40,12 @@ const anyPassword = Type.String({
 
 const common = {
   noun: 'sessions',
-  nounDescription: 'Login, logout and the current identity.',
+  aboutNoun: {
+    title: 'Sessions',
+    group: 'People',
+    guide: ['tokens', 'passkeys', 'invitations', 'lost-access'],
+    description: 'Login, logout and the current identity.',
+  },
   tier: NONE,
   region: 'local',
   approval: NONE,

@@ -97,7 +97,7 @@ onSqliteAtLanding('a first password', (database) => {
     await ok(setPassword((await addColleague(service, tenant.id, 'owner')).token), 204);
   });
 
-  test('takes the second factor of whoever has one, a fresh sign-in is not enough', async () => {
+  test('takes the second factor of a user who has one, a fresh sign-in is not enough', async () => {
     const tenant = await addTenant(service);
     const owner = await addColleague(service, tenant.id, 'owner');
     const post = (path: string, token: string, body = {}) => service.call('POST', path, { token, body });

@@ -169,7 +169,7 @@ onSqliteAtLanding('sessions', (database) => {
       service.clock.advance(10 * MINUTE_MS);
     });
 
-    test('is open to whoever has none yet', async () => {
+    test('is open to a user who has none yet', async () => {
       const { owner, name } = await addTenant(service);
       await ok(setPassword(owner.token, { new_password: NEW_PASSWORD }), 204);
       await ok(attempt({ email: owner.email, password: NEW_PASSWORD, tenant: name }));
@@ -189,7 +189,7 @@ onSqliteAtLanding('sessions', (database) => {
       assert.deepEqual([entry.details.sessions_ended, entry.details.tokens_ended], [2, 2]);
     });
 
-    test('ends the tokens too if that is asked for: all but the one it is asked with, and nobody else’s', async () => {
+    test('ends the tokens too if that is requested: all but the one it is requested with, and nobody else’s', async () => {
       const [person, other] = [await addPerson(service), await addPerson(service)];
       const [session, another] = [await logIn(service, person), await logIn(service, person)];
       const child = await addToken(service, person.token);

@@ -99,7 +99,7 @@ onSqliteAtLanding('showing a second factor again', (database) => {
       assert.equal(answers.filter(({ status }) => status === 200).length, 1);
     });
 
-    test('what the session asked for still waits, and can be approved', async () => {
+    test('what the session requested still waits, and can be approved', async () => {
       const tenant = await addTenant(service);
       const admin = await addPerson(service, { tenant, role: 'admin' });
       const member = await addPerson(service, { tenant });

@@ -51,8 +51,12 @@ export type Share = Static<typeof Share>;
 const common = {
   ...ORDINARY,
   noun: 'shares',
-  nounDescription:
-    'Values handed to somebody by a link that opens them once. The key is in the link, and nowhere else.',
+  aboutNoun: {
+    title: 'Shares',
+    group: 'Secrets',
+    guide: ['shares'],
+    description: 'Values handed to somebody by a link that opens them once. The key is in the link, and nowhere else.',
+  },
   credentials: ANY_TOKEN,
   resource: 'self/shares',
 } as const;

@@ -45,7 +45,7 @@ onBothDatabases('shares', (database, { rule }) => {
     assert.equal(row?.envelope, null);
   });
 
-  test('open as often as they are allowed, and once each, whoever asks at once', async () => {
+  test('open as often as they are allowed, and once each, no matter how many open them at once', async () => {
     const { id } = await share({ views: 3 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => open(id)));
     const statuses = answers.map(({ status }) => status).toSorted();
@@ -53,7 +53,7 @@ onBothDatabases('shares', (database, { rule }) => {
     await nothing(id);
   });
 
-  test('are opened by no program that looks at links', async () => {
+  test('are opened by no program that follows links', async () => {
     const { id } = await share();
     for (const path of [`/s/${id}`, `/v1/shares/${id}/open`, `/v1/shares/${id}`]) {
       for (const method of ['GET', 'HEAD', 'OPTIONS']) await fetch(`${service.url}${path}`, { method });

@@ -32,7 +32,12 @@ import {
 const common = {
   ...ORDINARY,
   noun: 'sign-on',
-  nounDescription: 'Sign-in of people with the OpenID provider of their organization, and of their command lines.',
+  aboutNoun: {
+    title: 'Sign-on',
+    group: 'People',
+    guide: ['sign-on'],
+    description: 'Sign-in of people with the OpenID provider of their organization, and of their command lines.',
+  },
   credentials: ANY_TOKEN,
   region: 'local',
   params: NONE,

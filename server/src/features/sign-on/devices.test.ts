@@ -85,7 +85,7 @@ onSqliteAtLanding('device codes', (database) => {
     assert.equal((await ok(poll(service, device))).status, 'pending');
   });
 
-  test('a token cannot confirm one, and whoever guesses codes is slowed down', async () => {
+  test('a token cannot confirm one, and anyone who guesses codes is slowed down', async () => {
     const person = await addPerson(service);
     const device = await startDevice(service);
     await refused(approve(person.token, device.user_code), 403, 'INSUFFICIENT_PRIVILEGE');

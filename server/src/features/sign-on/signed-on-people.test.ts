@@ -62,7 +62,7 @@ onSqliteAtLanding('people whom a provider signs in', (database) => {
       return String((await ok(poll(service, device))).token);
     };
 
-    test('has no fresh sign-in: whoever sent them the code adds no way in and takes none away', async () => {
+    test('has no fresh sign-in: the sender of the code adds no way in and takes none away', async () => {
       const token = await deviceSession(await withProvider());
       await refused(send(token, 'POST', '/auth/mfa/passkeys/options'), 403, 'MFA_REQUIRED');
       await refused(send(token, 'POST', '/auth/mfa/totp'), 403, 'MFA_REQUIRED');
@@ -91,7 +91,7 @@ onSqliteAtLanding('people whom a provider signs in', (database) => {
       send(null, 'POST', '/auth/accept-invite', { token, password: 'chosen by somebody else' });
     const look = (token: string) => send(null, 'POST', '/auth/read-invite', { token });
 
-    test('is not made for them, nor for whoever has a second factor', async () => {
+    test('is not made for them, nor for anyone who has a second factor', async () => {
       const tenant = await withProvider();
       const admin = await addPerson(service, { tenant, role: 'admin' });
       const person = await signedOn(tenant);

@@ -41,7 +41,12 @@ const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 const common = {
   ...ORDINARY,
   noun: 'tenants',
-  nounDescription: 'Tenants of the installation and their settings.',
+  aboutNoun: {
+    title: 'Tenants',
+    group: 'Administration',
+    guide: ['quotas', 'second-factors'],
+    description: 'Tenants of the installation and their settings.',
+  },
   credentials: ANY_TOKEN,
   tenant: 'operator',
 } as const;

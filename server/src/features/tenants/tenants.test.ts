@@ -48,7 +48,7 @@ onSqliteAtLanding('tenants', (database) => {
     assert.deepEqual((await ok(service.call('GET', '/v1/groups', { token }))).groups, []);
   });
 
-  test('a name is taken once, also when asked for ten times at once', async () => {
+  test('a name is used once, also when requested ten times at once', async () => {
     const name = uniqueName('race');
     const asked = Array.from({ length: 10 }, () => create({ name, owner_email: 'o@example.com' }));
     const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
@@ -111,7 +111,7 @@ onSqliteAtLanding('tenants', (database) => {
     await ok(me(two.owner.token));
   });
 
-  test('plan and limits are kept as given and replaced as a whole', async () => {
+  test('plan and limits are stored as given and replaced as a whole', async () => {
     const { id } = await addTenant(service, { plan: 'professional', rate_limits: { read: 7, write: 9 } });
     const changed = await ok(patch(id, { rate_limits: { read: 8 } }));
     assert.deepEqual([changed.plan, changed.rate_limits], ['professional', { read: 8 }]);

@@ -7,7 +7,12 @@ import { vaultName } from '../vaults/index.ts';
 const common = {
   ...ORDINARY,
   noun: 'tokenization',
-  nounDescription: 'Tokens that replace a sensitive value, so that others can pass them on without seeing the value.',
+  aboutNoun: {
+    title: 'Tokenization',
+    group: 'Cryptography',
+    guide: ['tokenization'],
+    description: 'Tokens that replace a sensitive value, so that others can pass them on without seeing the value.',
+  },
   method: 'POST',
   credentials: ANY_CALLER,
   resource: 'loaded',

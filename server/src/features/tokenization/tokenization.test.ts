@@ -54,7 +54,7 @@ onSqliteAtLanding('tokens that stand for values', (database) => {
     }
   });
 
-  test('are forgotten when their days are over', async () => {
+  test('are deleted when their days are over', async () => {
     const [day, week, ever] = [await keep('d', { ttl_days: 1 }), await keep('w', { ttl_days: 7 }), await keep('e')];
     const { expires_at } = await ok(tokenize({ value: 'x', ttl_days: 2 }), 201);
     assert.ok(Math.abs(Date.parse(expires_at) - service.clock.now() - 2 * DAY_MS) < 60_000);
@@ -68,7 +68,7 @@ onSqliteAtLanding('tokens that stand for values', (database) => {
     assert.equal((await ok(detokenize(ever))).value, 'e');
   });
 
-  test('are forgotten a share at a time when very many are over, the oldest first', async () => {
+  test('are deleted a share at a time when very many are over, the oldest first', async () => {
     const { database } = service.app.kernel;
     const [sample] = await database.read.selectFrom('tokenized_values').selectAll().execute();
     assert.ok(sample !== undefined);

@@ -64,7 +64,12 @@ const tokenId = described('The id of a token, `token_…`.', idParam);
 const common = {
   ...ORDINARY,
   noun: 'tokens',
-  nounDescription: 'Personal access tokens and sessions, and the keys that verify them.',
+  aboutNoun: {
+    title: 'Tokens',
+    group: 'People',
+    guide: ['tokens'],
+    description: 'Personal access tokens and sessions, and the keys that verify them.',
+  },
   credentials: ANY_TOKEN,
   region: 'local',
 } as const;

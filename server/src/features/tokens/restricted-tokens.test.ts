@@ -188,7 +188,7 @@ onSqliteAtLanding('accounts', (database) => {
     assert.equal((await ok(service.call('GET', '/v1/audit/verify', { token: tenant.owner.token }))).valid, true);
   });
 
-  test('a kept answer holds nothing from which a password could be guessed', async () => {
+  test('a stored response holds nothing from which a password could be guessed', async () => {
     const body = { email: `${uniqueName('kept')}@example.com`, password: PASSWORD };
     await ok(service.call('POST', '/v1/users', { body, headers: { 'idempotency-key': 'guess-me' } }), 201);
     const rows = await service.app.kernel.database.read.selectFrom('idempotency_keys').selectAll().execute();

@@ -36,7 +36,7 @@ onSqliteAtLanding('personal access tokens', (database) => {
   const patchUser = (id: string, body: object) =>
     done(service, service.call('PATCH', `/v1/users/${id}`, { body }), 200);
 
-  test('a token is shown once, and only its hash is kept', async () => {
+  test('a token is shown once, and only its hash is stored', async () => {
     const made = await addToken(service, member.token, { name: 'deploy' });
     assert.match(made.token, /^cv_pat_[\w-]+\.[\w-]+\.[\w-]+$/);
     const claims = JSON.parse(Buffer.from(made.token.split('.')[1], 'base64url').toString());
@@ -132,7 +132,7 @@ onSqliteAtLanding('personal access tokens', (database) => {
     });
   });
 
-  test('an address list is kept to on every endpoint, whatever the client says of itself', async () => {
+  test('an address list is obeyed on every endpoint, whatever the client says of itself', async () => {
     const ip_allowlist = ['203.0.113.0/24', '2001:db8::/32'];
     const { token } = await addToken(service, admin.token, { ip_allowlist });
     for (const path of ['/auth/me', '/v1/users', '/auth/tokens']) {

@@ -11,7 +11,12 @@ const IMPORT_TEXT_MAX = 2 * 1024 * 1024;
 
 const common = {
   noun: 'import and export',
-  nounDescription: 'Import and export of many secrets at once, as .env files and JSON.',
+  aboutNoun: {
+    title: 'Import and export',
+    group: 'Secrets',
+    guide: ['import-and-export'],
+    description: 'Import and export of many secrets at once, as .env files and JSON.',
+  },
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'loaded',

@@ -104,7 +104,7 @@ describe('reading', () => {
     assert.equal(parseDotenv('A=1\n'.repeat(DOTENV_ASSIGNMENTS_MAX)).entries.length, 1);
   });
 
-  test('what a shell would replace is kept and reported', () => {
+  test('what a shell would replace is imported as it is and reported', () => {
     const warningsOf = (text: string) => parseDotenv(text).entries.flatMap(({ warnings }) => warnings);
     const reported = [`A=\${X}`, `A=a\${X:-b}c`, 'A=$X', 'A=$(id)', `A="\${X}"`, 'A="\\$Y $X"', 'A=$_x'];
     for (const text of reported) assert.deepEqual(warningsOf(text), ['unexpanded_variable'], text);

@@ -93,7 +93,7 @@ onSqliteAtLanding('a break-glass owner', (database) => {
     assert.equal(user.break_glass, true);
   });
 
-  test('cannot be disabled, demoted or deleted before the mark is taken away', async () => {
+  test('cannot be disabled, demoted or deleted before the mark is removed', async () => {
     const { first, second, asked, change } = await prepared();
     await asked({ break_glass: true });
     for (const body of [{ status: 'disabled' }, { role: 'admin' }, { role: 'member', status: 'disabled' }]) {

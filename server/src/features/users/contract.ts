@@ -95,7 +95,12 @@ const userId = described('The id of a user, `user_…`.', idParam);
 const common = {
   ...ORDINARY,
   noun: 'users',
-  nounDescription: 'The users of a tenant.',
+  aboutNoun: {
+    title: 'Users',
+    group: 'People',
+    guide: ['people', 'invitations'],
+    description: 'The users of a tenant.',
+  },
   credentials: ANY_TOKEN,
 } as const;
 

@@ -79,7 +79,7 @@ onSqliteAtLanding('people who are created as members of vaults', (database) => {
     assert.equal((await vaultsOf((await userBy(email))?.id))[0].vault, vault);
   });
 
-  test('whoever may not add members creates nobody, and does not learn which vaults there are', async () => {
+  test('a caller without permission to add members creates nobody, and does not learn which vaults there are', async () => {
     const vault = await addVault(service);
     const maker = await addPerson(service);
     await (await granter(service, maker.id, admin))([{ action: ['users:create'], resource: ['user'] }]);

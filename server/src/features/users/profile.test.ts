@@ -116,7 +116,7 @@ onSqliteAtLanding('what people have besides their password, and how they are cal
   const nameOf = async (id: string, tenant: Tenant) =>
     (await ok(service.call('GET', `/v1/users/${id}`, { token: tenant.owner.token }))).name;
 
-  test('the owner is told of the first token while it is good and they have another way in', async () => {
+  test('the owner is notified of the first token while it is good and they have another way in', async () => {
     const tenant = await addTenant(service);
     const { id, token } = tenant.owner;
     const codes = async (by: string): Promise<string[]> => {
@@ -136,7 +136,7 @@ onSqliteAtLanding('what people have besides their password, and how they are cal
     assert.deepEqual(await codes(session), ['two_admins'], 'it is gone, and the other one only has its name');
   });
 
-  test('a first token of an earlier release is one too, whatever its name; one that was asked for is not', async () => {
+  test('a first token of an earlier release is one too, whatever its name; one that was requested is not', async () => {
     const { id: tenantId, owner } = await addTenant(service);
     const session = await openSession(service, owner.id);
     const body = { name: 'first token of the owner' };

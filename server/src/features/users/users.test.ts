@@ -62,7 +62,7 @@ onBothDatabases('users', (database, { rule }) => {
     assert.ok(!list.text.includes('argon2'));
   });
 
-  test('an address is taken once in a tenant, in whatever case, and is free in another', async () => {
+  test('an address is used once in a tenant, in whatever case, and is free in another', async () => {
     await someone({ email: 'taken@example.com' });
     await refused(create({ email: 'TAKEN@example.com' }), 409, 'ALREADY_EXISTS');
     await ok(create({ email: 'taken@example.com' }, foreign.owner.token), 201);

@@ -35,7 +35,12 @@ export * from './schemas.ts';
 const common = {
   ...ORDINARY,
   noun: 'vaults',
-  nounDescription: 'Containers of secrets: their environment, settings and members, deletion and restoration.',
+  aboutNoun: {
+    title: 'Vaults',
+    group: 'Secrets',
+    guide: ['vaults', 'zero-knowledge'],
+    description: 'Containers of secrets: their environment, settings and members, deletion and restoration.',
+  },
   credentials: ANY_TOKEN,
   query: NONE,
   body: NONE,

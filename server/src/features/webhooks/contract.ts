@@ -17,7 +17,12 @@ import {
 const common = {
   ...ORDINARY,
   noun: 'webhooks',
-  nounDescription: 'Tell other systems when something happens, by signed HTTP requests.',
+  aboutNoun: {
+    title: 'Webhooks',
+    group: 'Machines',
+    guide: ['webhooks'],
+    description: 'Tell other systems when something happens, by signed HTTP requests.',
+  },
   credentials: ANY_TOKEN,
   resource: 'webhook/{webhook_id}',
   query: NONE,

@@ -174,8 +174,13 @@ export type Method = Static<typeof Method>;
 const common = {
   ...ORDINARY,
   noun: 'workload-identity',
-  nounDescription:
-    'Login methods for workloads: they log in with the identity of their cluster or cloud, and act as an AppConnection.',
+  aboutNoun: {
+    title: 'Workload identity',
+    group: 'Machines',
+    guide: ['workload-identity'],
+    description:
+      'Login methods for workloads: they log in with the identity of their cluster or cloud, and act as an AppConnection.',
+  },
   credentials: ANY_TOKEN,
   bodyBytesMax: BODY_BYTES_MAX,
   params: NONE,

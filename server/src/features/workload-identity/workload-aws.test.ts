@@ -260,7 +260,7 @@ describe('STS', () => {
     assert.equal((await logIn(role)).subject, arn);
   });
 
-  test('an endpoint that is not AWS’s is asked only where the operator opened it', async () => {
+  test('an endpoint that is not AWS’s is called only where the operator allowed it', async () => {
     const options = { host: '127.0.0.1:9', headers: { 'x-coffer-audience': AUDIENCE } };
     const closed = new Verifying([]);
     const login = { aws_signed_url: await presigned(role, sts, options), aws_signed_headers: HEADERS };

@@ -422,7 +422,7 @@ onSqliteAtLanding('workload identity', (database) => {
     await ok(logIn());
   });
 
-  test('a reviewer’s token is never shown, kept where it goes, and sent nowhere else', async () => {
+  test('a reviewer’s token is never shown, stored where it goes, and sent nowhere else', async () => {
     const config = {
       issuer: cluster.url,
       ca_cert_pem: cluster.caPem,
@@ -486,7 +486,7 @@ onSqliteAtLanding('workload identity', (database) => {
     await refused(readAs(cv_jwt), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
-  test('who may not change the connection, or not share its vaults, makes no method for it', async () => {
+  test('a caller without permission to change the connection or to share its vaults makes no method for it', async () => {
     const member = await addPerson(service, { role: 'member' });
     const body = () => ({
       name: uniqueName('m'),

@@ -169,7 +169,7 @@ describe('the cluster', () => {
     await verify(good, { api_server_url: `${cluster.url}/` });
   });
 
-  test('is not asked where no call may go', async () => {
+  test('is not called where no call may go', async () => {
     const closed = new Verifying([]);
     await refusedFor(closed.verify(k8sSa, { k8s_token: good }, config), /not public/);
   });

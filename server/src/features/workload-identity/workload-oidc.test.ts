@@ -64,7 +64,7 @@ describe('oidc_generic', () => {
     await verify(late);
   });
 
-  test('keys are kept for 24 hours, not longer', async () => {
+  test('keys are cached for 24 hours, not longer', async () => {
     await forged(await signed(key, claims()));
     forger.requests.length = 0;
     verifying.now += DAY_MS - 1000;

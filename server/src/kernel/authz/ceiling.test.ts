@@ -69,7 +69,7 @@ describe('one ceiling', () => {
   });
 });
 
-test('every ceiling must hold, and the address is asked first whatever the order', () => {
+test('every ceiling must hold, and the address is checked first whatever the order', () => {
   const request = { action: 'secrets:write', resource: 'vault/app/x', context: { ip: '192.0.2.1', time: 0 } };
   const [app, read, home] = [compileCeiling(APP), compileCeiling(READ), compileCeiling(HOME)];
   assert.equal(withinCeiling([], request), 'ok');

@@ -42,7 +42,7 @@ function isDenied(statements: readonly PolicyStatement[], action: string, resour
   return reason === 'explicit_deny';
 }
 
-test('places where a deny can hold on a path are never taken for free of it', () => {
+test('places where a deny can hold on a path never count as free of it', () => {
   fc.assert(
     fc.property(denials, scope, allowedPaths, path, (statements, given, paths, at) => {
       const resource = `vault/app/${at}`;

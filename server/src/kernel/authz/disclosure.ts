@@ -10,14 +10,13 @@ export interface Described {
 
 /** The address and time conditions of a statement. */
 type Conditions = ReadonlySet<string>;
-interface Bearing {
+interface ApplicableConditions {
   readonly allow: ConditionSets;
   readonly deny: ConditionSets;
 }
 
 /**
- * Whether the resource could be shown as described in `after`, by one of these actions, to some request for which none of them would show it as
- * described in `before`. The caller chooses from where and when to make that later request, so it does not matter whether a condition on addresses
+ * Whether a change of the resource from `before` to `after` could show it to a request that saw nothing before, by one of these actions. The caller chooses from where and when to make that later request, so it does not matter whether a condition on addresses
  * or times holds now. Each condition may hold or not, independently of the others, but it has the same value for `before` and `after`.
  */
 export function couldDisclose(
@@ -28,11 +27,11 @@ export function couldDisclose(
 ): boolean {
   if (isTooCostly(policies, before.resource) || isTooCostly(policies, after.resource)) return true;
   return [true, false].some((mfa) => {
-    const hidden = actions.map((action) => bearingOn(policies, action, before, mfa));
+    const earlier = actions.map((action) => applicableConditions(policies, action, before, mfa));
     return actions.some((action) => {
-      const { allow, deny } = bearingOn(policies, action, after, mfa);
+      const { allow, deny } = applicableConditions(policies, action, after, mfa);
       return [...allow].some(
-        (granted) => !deny.anyHolds(granted) && hidden.every((bearing) => mayRefuse(bearing, granted, deny)),
+        (granted) => !deny.anyHolds(granted) && earlier.every((conditions) => mayRefuse(conditions, granted, deny)),
       );
     });
   });
@@ -47,30 +46,35 @@ export function couldShow(
   if (isTooCostly(policies, described.resource)) return false;
   return [true, false].some((mfa) =>
     actions.some((action) => {
-      const { allow, deny } = bearingOn(policies, action, described, mfa);
+      const { allow, deny } = applicableConditions(policies, action, described, mfa);
       return [...allow].some((granted) => !deny.anyHolds(granted));
     }),
   );
 }
 
 /** Whether a refusal is possible while `held` holds and none of `notHeld` does. */
-function mayRefuse({ allow, deny }: Bearing, held: Conditions, notHeld: ConditionSets): boolean {
+function mayRefuse({ allow, deny }: ApplicableConditions, held: Conditions, notHeld: ConditionSets): boolean {
   if (!allow.anyHolds(held)) return true;
   for (const one of deny) if (!notHeld.anyHolds(one.union(held))) return true;
   return false;
 }
 
 /** The statements that apply, as far as can be decided without address and time. */
-function bearingOn(policies: readonly CompiledPolicy[], action: string, described: Described, mfa: boolean): Bearing {
-  const bearing = { allow: new ConditionSets(), deny: new ConditionSets() };
+function applicableConditions(
+  policies: readonly CompiledPolicy[],
+  action: string,
+  described: Described,
+  mfa: boolean,
+): ApplicableConditions {
+  const applicable = { allow: new ConditionSets(), deny: new ConditionSets() };
   for (const policy of policies) {
     const { allow, deny } = policy.statementsFor(action);
     for (const statement of [...allow, ...deny]) {
       const conditions = conditionsToHold(statement, described, mfa);
-      if (conditions !== null) bearing[statement.effect].add(conditions);
+      if (conditions !== null) applicable[statement.effect].add(conditions);
     }
   }
-  return bearing;
+  return applicable;
 }
 
 /** Sets of conditions, each once. A statement has at most one on the address and one on the time, so whether one is in another needs few look-ups. */

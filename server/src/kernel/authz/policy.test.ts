@@ -126,7 +126,7 @@ test('arbitrary documents throw nothing but PolicyError', () => {
   );
 });
 
-test('what a policy remembers about actions is right however many are asked', () => {
+test('what a policy caches about actions is right however many are checked', () => {
   const policy = compile({
     version: '2026-01-01',
     statement: [STATEMENT, { ...STATEMENT, effect: 'deny', action: ['*:read', 'secrets:*'] }],

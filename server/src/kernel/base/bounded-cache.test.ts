@@ -12,7 +12,7 @@ function cacheOf<V>(entries: number): BoundedCache<number, V> {
   return new BoundedCache<number, V>({ bytesMax: entries * (ENTRY + 100), bytesOf: () => ENTRY });
 }
 
-test('holds no more than its capacity, and forgets what was used least recently', () => {
+test('holds no more than its capacity, and evicts what was used least recently', () => {
   const cache = cacheOf<string>(4);
   for (let i = 0; i < 4; i++) cache.set(i, `v${i}`);
   assert.equal(cache.get(0), 'v0');
@@ -28,7 +28,7 @@ test('holds no more than its capacity, and forgets what was used least recently'
   assert.equal(cache.size, 0);
 });
 
-test('forgets in the order of use, however often it was full, emptied or used', () => {
+test('evicts in the order of use, however often it was full, emptied or used', () => {
   const held = fc.array(fc.tuple(fc.constantFrom('get', 'set', 'delete', 'clear'), fc.nat(9)), { maxLength: 200 });
   fc.assert(
     fc.property(held, (steps) => {
@@ -104,7 +104,7 @@ test('never takes more than it may, and counts what it holds', () => {
   );
 });
 
-test('values that were replaced are not kept in memory, whether or not any was evicted', () => {
+test('values that were replaced do not stay in memory, whether or not any was evicted', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const cache = cacheOf<Buffer>(2000);

@@ -48,6 +48,18 @@ export const ANY_CALLER: readonly CredentialKind[] = [...ANY_TOKEN, ...ANY_MACHI
 export const NONE = 'none';
 type None = typeof NONE;
 
+/** The parts of the reference, in the order of its contents. */
+export const NOUN_GROUPS = ['Secrets', 'People', 'Machines', 'Cryptography', 'Administration'] as const;
+
+/** What the reference says about a noun besides its endpoints. */
+export interface AboutNoun {
+  title: string;
+  group: (typeof NOUN_GROUPS)[number];
+  /** Pages of the guide about it. */
+  guide: readonly string[];
+  description: string;
+}
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
@@ -64,8 +76,8 @@ export interface EndpointDeclaration {
   description?: string;
   /** The noun under which the docs list it. */
   noun: string;
-  /** Describes the noun. At least one of its endpoints has it. */
-  nounDescription?: string;
+  /** What the docs say about the noun. At least one of its endpoints has it. */
+  aboutNoun?: AboutNoun;
 
   credentials: readonly CredentialKind[] | 'public';
   /** `own`: acts inside the caller's tenant. `operator`: reserved for the tenant that runs the installation. */
@@ -224,7 +236,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   summary: true,
   description: true,
   noun: true,
-  nounDescription: true,
+  aboutNoun: true,
   credentials: true,
   tenant: true,
   beforeEnrolment: true,

@@ -177,7 +177,7 @@ describe('claims', () => {
     });
   }
 
-  test('an age where one is asked for', async () => {
+  test('an age where one is requested', async () => {
     const maxAgeMs = 600_000;
     const aged = (iat: number | undefined) => signed(key, { ...claims, ...(iat !== undefined && { iat }) });
     await verify(await aged(seconds(-599_000)), key, { maxAgeMs });

@@ -97,7 +97,7 @@ describe('keeping keys', () => {
     await find(first);
   });
 
-  test('they are kept under everything that decides', async () => {
+  test('they are cached under everything that decides', async () => {
     await find(first);
     for (const other of [
       { owner: 'tenant_b' },

@@ -42,7 +42,7 @@ test('one tenant holds no more than its share, and another is served at once', a
   assert.equal(queue.waiting, 0);
 });
 
-test('whoever waits for a slot that others hold comes in turn', async () => {
+test('a caller who waits for a slot that others hold comes in turn', async () => {
   const queue = queueOf({ slots: 1, perTenant: 1 });
   const begun: string[] = [];
   const tasks = ['noisy', 'noisy', 'noisy', 'quiet'].map((tenant) => task(queue, tenant, begun));

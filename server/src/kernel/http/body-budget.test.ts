@@ -12,7 +12,7 @@ test('one holder gets its share, all of them the total', () => {
   assert.equal(budget.held, 100);
 });
 
-test('what is released can be taken again, by anybody, and leaves no trace', () => {
+test('what is released can be acquired again, by anybody, and leaves no trace', () => {
   const budget = new BodyBudget({ totalBytes: 50, shareBytes: 50 });
   budget.take('a', 30);
   budget.take('a', 20);

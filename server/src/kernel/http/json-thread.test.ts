@@ -49,7 +49,7 @@ test('a large list, which the thread sends in parts, is whole and in order', asy
   assert.deepEqual(Object.keys(parsed as object), Object.keys(value));
 });
 
-test('what is refused in place is refused in the same words', async () => {
+test('what is refused in place is refused with the same text', async () => {
   const texts = [
     `{"a":"${filler}","a":1}`,
     `{"a":"${filler}","__proto__":{}}`,

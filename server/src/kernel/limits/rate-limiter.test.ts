@@ -48,7 +48,7 @@ const times = fc
     });
   });
 
-test('no span of a minute lets more than the limit pass, and whoever keeps to it is never refused', () => {
+test('no span of a minute lets more than the limit pass, and a caller who obeys it is never refused', () => {
   fc.assert(
     fc.property(times, fc.integer({ min: 1, max: 40 }), (at, limit) => {
       const limiter = new RateLimiter();

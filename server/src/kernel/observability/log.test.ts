@@ -116,7 +116,7 @@ test('an error leaks nothing however it is handed over', () => {
   assert.ok(!text().includes(MARKER), text());
 });
 
-test('messages of V8, Node, parsers and SQLite are withheld, codes are kept', () => {
+test('messages of V8, Node, parsers and SQLite are withheld, codes are logged', () => {
   const { log, last, text } = capture();
   const database = new DatabaseSync(':memory:');
   const errors = [
@@ -138,7 +138,7 @@ test('messages of V8, Node, parsers and SQLite are withheld, codes are kept', ()
   database.close();
 });
 
-test('our own messages and those of the operating system are kept, through causes', () => {
+test('our own messages and those of the operating system are logged, through causes', () => {
   const { log, last } = capture();
   const missing = caught(() => readFileSync('/nonexistent/root.key'));
   log.error(new CofferError('UNAVAILABLE', 'The store cannot be written.', { cause: missing }));

@@ -179,7 +179,7 @@ describe('names', () => {
     await assert.rejects(waiting, UnresolvedHost);
   });
 
-  test('the resolver of the system is asked, and the name of this machine is not public', async () => {
+  test('the resolver of the system is used, and the name of this machine is not public', async () => {
     await blocked(new AddressGuard([]), 'localhost');
     const { isPrivateAllowed, address } = await new AddressGuard(['localhost']).resolve('localhost');
     assert.ok(isPrivateAllowed);

@@ -53,7 +53,7 @@ async function fails(
 }
 
 describe('an answer', () => {
-  test('has status, type and body; the request is what was asked and nothing more', async () => {
+  test('has status, type and body; the request is what was given and nothing more', async () => {
     const seen: unknown[] = [];
     const port = await serving(async (request, response) => {
       let body = '';
@@ -172,7 +172,7 @@ describe('where a call goes', () => {
     assert.equal((await client.send({ ...GET, url: `http://[::ffff:7f00:1]:${port}/` })).status, 200);
   });
 
-  test('DNS rebinding: a name is asked once, and what it says the second time is never used', async () => {
+  test('DNS rebinding: a name is resolved once, and its second result is never used', async () => {
     const answers = [['127.0.0.1'], ['203.0.113.7']];
     const rebinding = new AddressGuard(['name.example'], async () => answers.shift() ?? assert.fail('asked again'));
     const port = await serving((request, response) => response.end(request.headers.host));

@@ -81,7 +81,7 @@ test('beside a silent collector so many spans wait and no more, on one connectio
   await exporter.stop();
 });
 
-test('a collector that stays silent is given up with one line, and what it did not take is not kept for newer spans', async () => {
+test('a collector that stays silent is given up with one line, and what it did not take is not retried beside newer spans', async () => {
   const collector = await silentCollector();
   const { exporter, counted, lines } = newExporter(collector.url);
   exporter.add(spans(BATCH_MAX));

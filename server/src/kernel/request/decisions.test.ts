@@ -50,7 +50,7 @@ test('one thing that would be decided otherwise is enough, whichever way', async
   }
 });
 
-test('what rules read off the caller counts without having been asked', async () => {
+test('what rules read off the caller counts without having been evaluated', async () => {
   const changes: Partial<Principal>[] = [{ role: 'member' }, { plan: 'starter' }, { mfaAt: 1 }, { isOperator: true }];
   for (const change of changes) assert.equal(await new Decisions().standFor({ ...CALLER, ...change }, CALLER), false);
 });

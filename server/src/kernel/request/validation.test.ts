@@ -75,7 +75,7 @@ test('a field that is no plain name is not told back', () => {
   assert.deepEqual(problems, [{ pointer: '/body/?', reason: 'is not a known field' }]);
 });
 
-test('more members than a schema allows are one problem, found before each of them is looked at', () => {
+test('more members than a schema allows are one problem, found before each of them is checked', () => {
   const tags = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`${'a'.repeat(500)}${i}`, 0]));
   assert.deepEqual(found({ email: 'a@example.com', tags }), [
     { pointer: '/body/tags', reason: 'must not have more than 3 properties' },

@@ -18,7 +18,7 @@ const opened = (number: number) => {
   return mark;
 };
 
-test('a database that knows the last commit, or one more, is taken; an older one is refused', () => {
+test('a database that knows the last commit, or one more, is accepted; an older one is refused', () => {
   const mark = opened(7);
   assert.equal(existsSync(file), false, 'without a commit there is nothing to say');
   for (let n = 8; n <= 9; n++) {

@@ -25,7 +25,7 @@ class Wall {
   }
 }
 
-describe('looks at the clock', () => {
+describe('checks the clock', () => {
   test('nothing may be removed before the second look; then what was over at the first', () => {
     const wall = new Wall();
     assert.equal(wall.checks.hasOne(wall.elapsed, HOUR_MS), false);

@@ -36,7 +36,7 @@ test('what JSON.stringify writes is read back', () => {
   );
 });
 
-test('what JSON.parse refuses is refused, and what it takes is taken unless a rule of ours says no', () => {
+test('what JSON.parse refuses is refused, and what it accepts is accepted unless a rule of ours says no', () => {
   const token = fc.constantFrom(
     ...[
       '{',

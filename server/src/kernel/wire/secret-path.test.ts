@@ -111,7 +111,7 @@ test('a reason never repeats the path', () => {
   );
 });
 
-test('a verb is taken off the end once', () => {
+test('a verb is removed from the end once', () => {
   assert.deepEqual(splitReservedSuffix('db/password/rotate'), { path: 'db/password', suffix: 'rotate' });
   assert.deepEqual(splitReservedSuffix('db/rotate/rotate'), { path: 'db/rotate', suffix: 'rotate' });
   assert.deepEqual(splitReservedSuffix('db/password'), { path: 'db/password', suffix: null });

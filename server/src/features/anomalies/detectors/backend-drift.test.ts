@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { anomaliesOf, scanned } from '../../../../../test/support/anomalies.ts';
 import { addTenant, ok, type Tenant, uniqueName } from '../../../../../test/support/people.ts';
 import { type PostgresServer, query, startPostgres } from '../../../../../test/support/postgres.ts';
-import { onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { onSqliteAtLanding, type Service, startService } from '../../../../../test/support/service.ts';
 import { addSecret, addVault, secretUrl } from '../../../../../test/support/vaults.ts';
 import { UnresolvedHost } from '../../../kernel/outbound/address-guard.ts';
 
 const PASSWORD = 'Old-password-1';
 
-onBothDatabases('backend_drift', (database) => {
+onSqliteAtLanding('backend_drift', (database) => {
   let server: PostgresServer;
   let service: Service;
   before(async () => {

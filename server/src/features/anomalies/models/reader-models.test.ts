@@ -22,7 +22,7 @@ function readers(...reads: [resource: string, actor: string, ...days: number[]][
   return new Map([...all].map((reader) => [actorKey(reader.kind, reader.id), reader]));
 }
 
-test('a secret is new to an actor on the first day only, whoever else reads it', () => {
+test('a secret is new to an actor on the first day only, no matter who else reads it', () => {
   const found = readers(
     ['vault/a/1', 'user user_1', 0, 5, LAST],
     ['vault/a/2', 'user user_1', LAST],

@@ -138,7 +138,7 @@ onBothDatabases('the archive of the audit log', (database) => {
     assert.equal((await verified(service)).valid, true);
   });
 
-  test('whoever deletes entries, or forges the record of a range, is found', async () => {
+  test('anyone who deletes entries, or forges the record of a range, is found', async () => {
     service.expectErrorLogs(
       /verification|not written by the service|audit_archives|archive-audit|could not be archived|not pruned/,
     );
@@ -278,7 +278,7 @@ onBothDatabases('an archive that cannot be used', (database) => {
     for (const file of there()) rmSync(join(folder, file), { recursive: true });
   });
 
-  test('an object that an interrupted run left is taken, and two nodes record a range once', async () => {
+  test('an object that an interrupted run left is used, and two nodes record a range once', async () => {
     // From here on the service archives nothing by itself.
     await service.app.jobs.stop();
     await grow(service, await addVault(service));

@@ -102,7 +102,7 @@ onBothDatabases('audit checkpoints', (database) => {
     assert.ok(result.entries >= seq);
   });
 
-  test('asked for at once, each is signed once', async () => {
+  test('requested at once, each is signed once', async () => {
     const ask = () => service.call('POST', '/v1/audit/checkpoints', { token: tenant.owner.token });
     const answers = await Promise.all(Array.from({ length: 6 }, ask));
     assert.deepEqual(
@@ -184,7 +184,7 @@ onBothDatabases('the key that signs checkpoints', (database) => {
     assert.equal((await verification(service)).valid, true);
   });
 
-  test('asked for by many at once, one word of it is stored', async () => {
+  test('requested many times at once, one statement of it is stored', async () => {
     await replaceKey();
     const pages = await Promise.all(Array.from({ length: 5 }, shownKeys));
     const stored = await shownKeys();

@@ -20,7 +20,7 @@ import { DAY_MS } from '../../../kernel/base/clock.ts';
 import type { Tx } from '../../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../../kernel/storage/tables.ts';
 
-onBothDatabases('whoever writes to the database cannot pass a removal off as a purge', (database) => {
+onBothDatabases('anyone who writes to the database cannot pass a removal off as a purge', (database) => {
   let service: Service;
   let vault: string;
   let purge: Entry;
@@ -133,7 +133,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
     assert.equal(broken.reason, 'the entry is missing');
   });
 
-  test('by other hashes in the place of those that were kept, or by claiming more entries than there were', async () => {
+  test('by other hashes in the place of those that are stored, or by claiming more entries than there were', async () => {
     const from = purge.details.from_seq;
     for (const change of [
       (row: AuditSegmentsTable) => ({ hashes: Buffer.alloc(row.hashes?.length ?? 0, 7) }),

@@ -170,7 +170,7 @@ onBothDatabases('purges that are interrupted or run beside others', (database) =
     await allowPurges(kernel.database);
   });
 
-  test('beside reads, changes, checks and exports nothing is lost, repeated or taken for tampering', async () => {
+  test('beside reads, changes, checks and exports nothing is lost, repeated or mistaken for tampering', async () => {
     const checks: Promise<Entry>[] = [];
     const exports: Promise<Answer>[] = [];
     await makePurgeDue(service);

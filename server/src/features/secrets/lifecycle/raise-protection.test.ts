@@ -162,7 +162,7 @@ onSqliteAtLanding('an ordinary secret that is made a fortress secret', (database
     assert.equal((await ok(service.call('GET', secretUrl(vault, path)))).value, 'first');
   });
 
-  test('is refused to who may not change it, in another tenant, of another version, and in another form', async () => {
+  test('is refused to a caller without permission to change it, in another tenant, of another version, and in another form', async () => {
     const { path, made } = await plain();
     const session = await fresh();
     await refused(update(reader.token, path, RAISE), 403, 'INSUFFICIENT_PRIVILEGE');
@@ -175,7 +175,7 @@ onSqliteAtLanding('an ordinary secret that is made a fortress secret', (database
     assert.deepEqual([(await stored(made.id)).protection, (await stored(made.id)).version], ['standard', 1]);
   });
 
-  test('is never lowered, by whoever has shown what', async () => {
+  test('is never lowered, whatever somebody has proved', async () => {
     const { path } = await plain();
     const session = await fresh();
     await ok(update(session, path, RAISE));

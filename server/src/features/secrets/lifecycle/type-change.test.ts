@@ -47,7 +47,7 @@ onSqliteAtLanding('the type of a secret', (database) => {
     assert.equal(type, 'json');
   });
 
-  test('needs a value of its form, from those who may not read it too, and nothing changes otherwise', async () => {
+  test('needs a value of its form, from callers without permission to read it too, and nothing changes otherwise', async () => {
     const path = uniqueName('s');
     await addSecret(service, vault, path, { value: '{}' });
     await invalid(update(path, { type: 'json' }), '/body/value');
@@ -84,7 +84,7 @@ onSqliteAtLanding('the type of a secret', (database) => {
     assert.deepEqual(await listed(path, 'password'), [[path, 3]]);
   });
 
-  test('of a certificate lets its end be known, and another type forgets it', async () => {
+  test('of a certificate lets its end be known, and another type removes it', async () => {
     const path = uniqueName('s');
     await addSecret(service, vault, path, { value: LOCALHOST_CERTIFICATE });
     assert.equal(await storedEnd(path), null);

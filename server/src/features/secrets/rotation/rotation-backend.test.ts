@@ -171,7 +171,7 @@ describe('a change', () => {
     assert.match(String(stored?.['rolpassword']), /^SCRAM-SHA-256\$4096:/);
   });
 
-  test('whoever looks at running statements sees no password', async () => {
+  test('anyone who reads running statements sees no password', async () => {
     let seen = '';
     const via = await proxy({
       async onConnection(nth) {

@@ -332,7 +332,7 @@ onBothDatabases('rotation through a backend', (database) => {
     assert.notEqual((await ended(bad)).rotation_status.rotation_id, failed.rotation_status.rotation_id);
   });
 
-  test('several that cannot be told of are looked at side by side, and hold up nobody', async () => {
+  test('several of unknown outcome are checked side by side, and hold up nobody', async () => {
     const gates: Gate[] = [];
     const paths: string[] = [];
     for (let i = 0; i < 3; i++) {

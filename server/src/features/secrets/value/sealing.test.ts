@@ -39,7 +39,7 @@ test('a row that was copied, changed or moved does not open', () => {
   assert.equal(openNow(kernel, 'tenant_a', 'vault_1', row), 'of one tenant');
 });
 
-test('the next version of a secret is not taken for the one before', () => {
+test('the next version of a secret is not mistaken for the one before', () => {
   assert.equal(openNow(kernel, 'tenant_a', 'vault_1', sealedFor('tenant_a', 'vault_1', 'sec_3', 1, 'old')), 'old');
   assert.equal(openNow(kernel, 'tenant_a', 'vault_1', sealedFor('tenant_a', 'vault_1', 'sec_3', 2, 'new')), 'new');
 });

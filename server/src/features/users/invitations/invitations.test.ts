@@ -68,7 +68,7 @@ onSqliteAtLanding('invitations', (database) => {
     await isRefused(made.invitation.token);
   });
 
-  test('whoever holds it sees what it is for, and that uses up nothing', async () => {
+  test('its holder sees what it is for, and that uses up nothing', async () => {
     const { owner, name } = await addTenant(service);
     await ok(service.call('PATCH', '/auth/me', { token: owner.token, body: { name: 'Olga Owner' } }));
     const made = await invite({ name: 'Bob', role: 'auditor' }, owner.token);
@@ -185,7 +185,7 @@ onSqliteAtLanding('invitations', (database) => {
     await ok(accept(renamed.invitation.token));
   });
 
-  test('with a role it waits for approval, nobody is shown a token then, and only who asked can have one', async () => {
+  test('with a role it waits for approval, nobody is shown a token then, and only the requester can have one', async () => {
     const email = address();
     const asked = create({ email, role: 'admin', invite: true });
     assert.equal((await asked).status, 202);
@@ -200,7 +200,7 @@ onSqliteAtLanding('invitations', (database) => {
     await ok(service.call('GET', '/v1/users', { token: session.token }));
   });
 
-  test('a new role ends the invitation, and only who asked for the role can give another', async () => {
+  test('a new role ends the invitation, and only the requester of the role can give another', async () => {
     const made = await invite({}, admin.token);
     const asked = service.call('PATCH', `/v1/users/${made.id}`, { body: { role: 'auditor' } });
     assert.equal((await asked).status, 202);
@@ -253,7 +253,7 @@ onSqliteAtLanding('invitations', (database) => {
     assert.equal((await patch(id, { password: 'known to who set it' })).status, 202);
   });
 
-  test('an invited admin approves nothing and is asked for nothing', async () => {
+  test('an invited admin approves nothing and gets no request', async () => {
     const owner = foreign.owner;
     const { id, invitation } = await invite({ role: 'admin' }, owner.token);
     // One active admin decides alone, so this takes effect at once.
@@ -300,7 +300,7 @@ onSqliteAtLanding('invitations', (database) => {
     await ok(accept(invitation.token));
   });
 
-  test('whoever writes to the database makes none, and extends none', async () => {
+  test('anyone who writes to the database makes none, and extends none', async () => {
     service.expectErrorLogs(/not written by the service/);
     const { id, invitation } = await invite();
     const victim = await invite();

@@ -58,7 +58,7 @@ test('a batch that fails fails its own callers and no others', async () => {
   assert.equal(calls, 3);
 });
 
-test('the queue is bounded: whoever finds it full is told to come back', async () => {
+test('the queue is bounded: a caller who finds it full is told to come back', async () => {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;

@@ -190,7 +190,7 @@ test('one principal’s flood hides nothing of another, nor of strangers', async
   assert.equal(written.length, flooded + 2);
 });
 
-test('budgets of those who were not refused lately are dropped, but no count with them', async () => {
+test('budgets of users who were not refused lately are dropped, but no count with them', async () => {
   const written: AuditEntry[] = [];
   const refusals = new Refusals(async (entry) => void written.push(entry));
   for (let i = 0; i < 150; i++) await refusals.record(memberRefusal(START + i), true);
