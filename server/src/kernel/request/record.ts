@@ -99,6 +99,10 @@ export class RequestRecord {
     return elsewhere(this.entry('allow', this.#request.declaration.status, ''), tenantId);
   }
 
+  get hasAddedEntries(): boolean {
+    return this.#furtherEntries.length > 0;
+  }
+
   /** The entry of a request that succeeded and those that were added to it. An added entry is returned once: an export has thousands. */
   takeEntries(status: number): AuditEntry[] {
     const entries = [this.entry('allow', status, ''), ...this.#furtherEntries];
