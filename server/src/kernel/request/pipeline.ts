@@ -20,6 +20,7 @@ import type { ApprovalQueue } from './approval-queue.ts';
 import { NotModified, Preserialized, Streamed } from './binding.ts';
 import { OwnTransaction, requireLease } from './change.ts';
 import { Context } from './context.ts';
+import { authorizeDeclared } from './declared-authorization.ts';
 import type { IdempotentRequest } from './idempotency.ts';
 import type { Kernel } from './kernel.ts';
 import { type CursorPlace, withBoundCursor, withPlainCursor } from './list-cursor.ts';
@@ -384,31 +385,6 @@ function replyHeaders(
 function admitTenant(ctx: Context): undefined {
   requireOwnTenant(ctx);
   requireEnrolment(ctx);
-}
-
-export function authorizeDeclared(ctx: Context): void {
-  const { resource, credentials } = ctx.declaration;
-  if (credentials === 'public') return;
-  if (resource === NONE) ctx.access.authorizeCredentialOnly();
-  else if (resource !== 'loaded') ctx.access.authorize(filled(partsOf(resource), ctx.call.params));
-}
-
-/** Texts, and between them the names of parameters. */
-const templates = new Map<string, readonly string[]>();
-
-function partsOf(template: string): readonly string[] {
-  let parts = templates.get(template);
-  if (parts === undefined) {
-    parts = template.split(/\{([a-z_]+)\}/);
-    templates.set(template, parts);
-  }
-  return parts;
-}
-
-function filled(parts: readonly string[], params: Readonly<Record<string, string>>): string {
-  let text = parts[0] ?? '';
-  for (let at = 1; at < parts.length; at += 2) text += (params[parts[at] ?? ''] ?? '') + parts[at + 1];
-  return text;
 }
 
 /** A change that waits for approval ends its handler by throwing; the stored pending approval is then the response. */
