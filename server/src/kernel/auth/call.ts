@@ -13,7 +13,7 @@ export interface Call {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   /** The session in the cookie of the console, or null if there is none. Absent if the console did not send the request. */
-  readonly session?: string | null;
+  readonly session?: string | null | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly body: unknown;
   /** The client's address: that of the TCP peer, or the one a trusted proxy reports. */
@@ -23,9 +23,9 @@ export interface Call {
   /** Aborted when the connection of the caller is closed before the response is written. Absent if nobody waits, as for a stored request. */
   readonly departure?: () => AbortSignal;
   /** Absent for bulk requests, and if nobody waits. */
-  readonly deadline?: Deadline;
+  readonly deadline?: Deadline | undefined;
   /** Absent if the request is not traced. */
-  readonly trace?: Trace;
+  readonly trace?: Trace | undefined;
 }
 
 /** A call with the endpoint it was routed to. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deadline } from './deadline.ts';
 
@@ -52,20 +52,33 @@ test('a commit that failed and is tried again after the time does not begin', as
 });
 
 test('the time does not run while the body arrives', async () => {
-  const deadline = new Deadline(LONG_MS / 2);
+  let now = 0;
+  const deadline = new Deadline(LONG_MS, () => now);
   const arrived = Promise.withResolvers<string>();
   const answer = deadline.answer(() => arrived.promise, late);
   deadline.pause();
-  mock.timers.enable({ apis: ['setTimeout'] });
-  try {
-    mock.timers.tick(LONG_MS);
-    deadline.resume();
-    mock.timers.tick(LONG_MS / 4);
-    arrived.resolve('done');
-    assert.equal(await answer, 'done');
-  } finally {
-    mock.timers.reset();
-  }
+  now = 2 * LONG_MS;
+  deadline.endIfOver();
+  deadline.resume();
+  now += LONG_MS - 1;
+  deadline.endIfOver();
+  deadline.beforeCommit();
+  arrived.resolve('done');
+  assert.equal(await answer, 'done');
+});
+
+test('the time goes on where it was when the body has arrived', async () => {
+  let now = 0;
+  const deadline = new Deadline(LONG_MS, () => now);
+  const answer = deadline.answer(() => new Promise<string>(() => {}), late);
+  now = LONG_MS / 2;
+  deadline.pause();
+  now = 3 * LONG_MS;
+  deadline.resume();
+  now += LONG_MS / 2;
+  deadline.endIfOver();
+  assert.equal(await answer, 'late');
+  assert.throws(() => deadline.beforeCommit(), /Nothing was changed/);
 });
 
 test('work that waits for its body in the same moment has all of its time left', async () => {

@@ -23,6 +23,11 @@ export class OwnHosts {
     this.#suffixes = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1));
   }
 
+  /** Whether this Host header was checked before, and accepted. */
+  isKnown({ headers: { host } }: IncomingMessage): boolean {
+    return host !== undefined && this.#accepted.has(host);
+  }
+
   /** With TLS the certificate has shown the browser that the name is ours, and programs name what they like. */
   isMeant({ headers: { host }, socket }: IncomingMessage): boolean {
     if (host === undefined || this.#accepted.has(host) || (socket as TLSSocket).encrypted === true) return true;

@@ -18,13 +18,17 @@ export function writeReply(
   if (isCutShort) headers['Connection'] = 'close';
   // Node writes a flat list without processing each name again.
   const flat: string[] = [];
+  let isAscii = false;
   for (const name in headers) flat.push(name, headers[name] as string);
   for (const cookie of cookies) flat.push('Set-Cookie', cookie);
   for (const name in more) if (headers[name] === undefined) flat.push(name, more[name] as string);
   if (body !== null) {
     if (!('Content-Type' in headers)) flat.push('Content-Type', JSON_CONTENT_TYPE);
-    if (!isStream(body))
-      flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
+    if (!isStream(body)) {
+      const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+      isAscii = typeof body === 'string' && bytes === body.length;
+      flat.push('Content-Length', String(bytes));
+    }
   }
   response.writeHead(status, flat);
   if (response.req.method === 'HEAD' && isStream(body)) {
@@ -37,6 +41,7 @@ export function writeReply(
     response.flushHeaders();
     endAfterDraining(response.req, response);
   } else if (body !== null && body.length > SMALL_BYTES) writeAnswer(response, [body]).catch(onFailure);
+  else if (isAscii) response.end(body, 'latin1');
   else response.end(body ?? undefined);
 }
 

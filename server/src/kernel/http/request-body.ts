@@ -87,9 +87,11 @@ export class RequestBody implements UnreadBody {
     if ((announcedLength(this.#request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
     if (awaitsContinue(this.#request)) this.#response.writeContinue();
     const started = performance.now();
-    return this.#collect(holder, bytesMax).finally(() => {
+    try {
+      return await this.#collect(holder, bytesMax);
+    } finally {
       this.waitedMs = performance.now() - started;
-    });
+    }
   }
 
   /**
@@ -97,7 +99,7 @@ export class RequestBody implements UnreadBody {
    * discarded: otherwise the next request on the connection would wait behind it.
    */
   release(): void {
-    this.#request.resume();
+    if (!this.#request.readableEnded) this.#request.resume();
     this.#release();
     this.#release = () => {};
   }
@@ -107,6 +109,7 @@ export class RequestBody implements UnreadBody {
     const lengthMax = Math.min(announcedLength(request) ?? bytesMax, bytesMax);
     const collected = new Collected(lengthMax, (bytes) => this.#take(holder, bytes));
     return new Promise((resolve, reject) => {
+      // Not `once`, which makes an object and two functions for each event. Whatever comes first removes all of them.
       const stop = () => request.off('data', add).off('end', finish).off('close', fail).off('error', fail).pause();
       const finish = () => {
         stop();
@@ -127,7 +130,7 @@ export class RequestBody implements UnreadBody {
       };
       // If the client has already disconnected, no further event would be emitted.
       if (request.destroyed) fail();
-      else request.on('data', add).once('end', finish).once('close', fail).once('error', fail);
+      else request.on('data', add).on('end', finish).on('close', fail).on('error', fail);
     });
   }
 
@@ -150,11 +153,13 @@ export class RequestBody implements UnreadBody {
   }
 }
 
+const NO_BYTES = Buffer.alloc(0);
+
 /** One growing buffer: a list of pieces would take a hundred times their size if each is one byte long. */
 class Collected {
   readonly #bytesMax: number;
   readonly #take: (bytes: number) => void;
-  #buffer: Buffer<ArrayBuffer> = Buffer.alloc(0);
+  #buffer: Buffer<ArrayBuffer> = NO_BYTES;
   #length = 0;
   #pieces = 0;
 
@@ -197,7 +202,8 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?
 const FORM_FIELDS_MAX = 16;
 
 export function isJson({ headers }: IncomingMessage): boolean {
-  return JSON_TYPE.test(headers['content-type'] ?? '');
+  const type = headers['content-type'] ?? '';
+  return type === 'application/json' || JSON_TYPE.test(type);
 }
 
 export function isForm({ headers }: IncomingMessage): boolean {
@@ -220,11 +226,10 @@ function checkType(request: IncomingMessage, { form, format }: AcceptedBody): vo
     throw new CofferError('INVALID_REQUEST', 'Send the body uncompressed, without Content-Encoding.');
   }
   if (form !== undefined && isForm(request)) return;
+  if (isJson(request)) return;
   const type = headers['content-type'] ?? '';
   if (format !== undefined && headerPart(type.split(';', 1)[0] ?? '').toLowerCase() === format.mediaType) return;
-  if (!isJson(request)) {
-    throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');
-  }
+  throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');
 }
 
 function tooLarge(bytesMax: number): CofferError {

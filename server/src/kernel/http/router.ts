@@ -64,36 +64,38 @@ export function find(
   request: IncomingMessage,
   ofConsole: string | null,
 ): Found {
-  const format = formatAt(formats, ofConsole ?? request.url ?? '/');
+  const target = ofConsole ?? request.url ?? '/';
   const { accept } = request.headers;
   const refusedWith = (reason: RefusedEarly, code: ErrorCode, message: string, raw?: string): Found => ({
     endpoint: null,
     reason,
-    refusal: (requestId) =>
-      errorReply(new CofferError(code, message), requestId, {}, { format, accept, ...(raw !== undefined && { raw }) }),
+    refusal: (requestId) => {
+      const form = { format: formatAt(formats, target), accept, ...(raw !== undefined && { raw }) };
+      return errorReply(new CofferError(code, message), requestId, {}, form);
+    },
   });
-  const problem = hostProblem(request);
+  const problem = ownHosts.isKnown(request) ? null : hostProblem(request);
   if (problem !== null) return refusedWith('host', 'INVALID_REQUEST', problem);
   if (ofConsole !== null && !isSameOrigin(request.headers))
     return refusedWith('cross_origin', 'INSUFFICIENT_PRIVILEGE', 'Only the console itself may send this request.');
-  const found = router.find(ANY_METHOD, ofConsole ?? request.url ?? '/');
+  const found = router.find(ANY_METHOD, target);
   if (!ownHosts.isMeant(request) && !isForAnyHost(found))
     return refusedWith('unknown_host', 'UNKNOWN_HOST', UNKNOWN_HOST);
-  if (found === null) return withoutEndpoint(methodOf(request), [], format);
   const method = methodOf(request);
+  if (found === null) return withoutEndpoint(method, [], formatAt(formats, target));
   if (found.store === null)
     return refusedWith('path', 'INVALID_REQUEST', 'The path of the request could not be parsed.');
   const params = found.params as Record<string, string>;
   const matched = match(found.store as Route, method === 'HEAD' ? 'GET' : method, params);
-  if (matched.endpoint !== null && isOfAnotherSite(request, matched.endpoint.declaration))
+  if (matched.endpoint === null) return withoutEndpoint(method, matched.allow, formatAt(formats, target));
+  if (isOfAnotherSite(request, matched.endpoint.declaration))
     return refusedWith(
       'cross_origin',
       'INSUFFICIENT_PRIVILEGE',
       'Only a page of this service may send this: open the page here, or send JSON with "Content-Type: application/json".',
       matched.endpoint.declaration.raw,
     );
-  if (matched.endpoint !== null) return matched;
-  return withoutEndpoint(method, matched.allow, format);
+  return matched;
 }
 
 const UNKNOWN_HOST =

@@ -44,7 +44,7 @@ export class Access implements Acceptance {
   readonly #source: CallerSource;
   /** The decisions that a change relies on; null for a read. */
   readonly #decisions: Decisions | null;
-  readonly #alsoAccepted = new Set<Acceptance>();
+  #alsoAccepted: Set<Acceptance> | null = null;
   #isAuthorized = false;
   #isCredentialEnough = false;
   #attributes: ResourceAttributes = {};
@@ -316,11 +316,12 @@ export class Access implements Acceptance {
 
   /** From now on `other` is checked again whenever this caller is, such as the approved request that this one carries out. */
   alsoAccept(other: Acceptance): void {
+    this.#alsoAccepted ??= new Set();
     this.#alsoAccepted.add(other);
   }
 
   noLongerAccept(other: Acceptance): void {
-    this.#alsoAccepted.delete(other);
+    this.#alsoAccepted?.delete(other);
   }
 
   /** Authenticates the caller again and repeats the decisions made so far; throws to refuse. */
@@ -335,7 +336,7 @@ export class Access implements Acceptance {
       if (refusal !== null) throw refusal;
     }
     if ((await this.#decisions?.standFor(principal, before)) === false) throw new RightsChanged();
-    for (const other of this.#alsoAccepted) await other.acceptAgain(view);
+    for (const other of this.#alsoAccepted ?? []) await other.acceptAgain(view);
     this.#caller.become(principal, epoch, proofs);
   }
 }

@@ -7,8 +7,8 @@ import type { Reader, Tx } from '../storage/database.ts';
 import { requireOwnTenant, requireTier } from './admission.ts';
 import { recorded } from './change.ts';
 import { type ChangeStrategy, Context, type Outcome } from './context.ts';
+import { authorizeDeclared } from './declared-authorization.ts';
 import type { Kernel } from './kernel.ts';
-import { authorizeDeclared } from './pipeline.ts';
 import type { ReadyEndpoint } from './ready-endpoint.ts';
 
 export interface Grant {

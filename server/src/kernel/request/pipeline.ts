@@ -20,6 +20,7 @@ import type { ApprovalQueue } from './approval-queue.ts';
 import { NotModified, Preserialized, Streamed } from './binding.ts';
 import { OwnTransaction, requireLease } from './change.ts';
 import { Context } from './context.ts';
+import { authorizeDeclared } from './declared-authorization.ts';
 import type { IdempotentRequest } from './idempotency.ts';
 import type { Kernel } from './kernel.ts';
 import { type CursorPlace, withBoundCursor, withPlainCursor } from './list-cursor.ts';
@@ -39,6 +40,8 @@ export interface UnreadBody {
   read(holder: BodyHolder, bytesMax: number, membersMax?: number): Promise<unknown>;
   /** Resolves to the bytes as they were sent. */
   readBytes(holder: BodyHolder, bytesMax: number): Promise<Buffer>;
+  /** Called when the request is handled, and its value is needed no more. */
+  release(): void;
 }
 
 const RECORDED_AT_ONCE = 200;
@@ -55,6 +58,11 @@ interface Run {
 
 type Answered = Omit<Reply, 'headers'> & { readonly isReplay: boolean };
 
+/** Whether nothing but the handler has to run: most requests have no place to wait for and no response to repeat. */
+function isPlain({ endpoint, ctx }: Run): boolean {
+  return endpoint.declaration.bulk !== true && ctx.call.headers['idempotency-key'] === undefined;
+}
+
 /**
  * The steps of a request, in the order that the API contract requires: admit, receive, authorize, act, record, reply. Parsing and the request id
  * come before, in http/.
@@ -63,11 +71,15 @@ export class Pipeline {
   readonly #kernel: Kernel;
   readonly #authentication: Authentication;
   readonly #approvals: ApprovalQueue;
+  /** Reads change nothing, so they share one. */
+  readonly #ofReads: OwnTransaction;
 
   constructor(kernel: Kernel, authentication: Authentication, approvals: ApprovalQueue) {
     this.#kernel = kernel;
     this.#authentication = authentication;
     this.#approvals = approvals;
+    const storeResponse = () => Promise.reject(new Error('a read stores no response'));
+    this.#ofReads = new OwnTransaction({ authentication, approvals, storeResponse });
   }
 
   async answer(endpoint: ReadyEndpoint, call: Call, unread: UnreadBody | null): Promise<Reply> {
@@ -84,25 +96,35 @@ export class Pipeline {
       trace?.step('authorize');
       authorizeDeclared(run.ctx);
       trace?.step('handle');
-      const answered = await this.#act(run, input);
-      await this.#record(run, answered);
+      const answered = isPlain(run)
+        ? finishedReply(endpoint, run.ctx, await answerOf(endpoint, run.ctx, input))
+        : await this.#act(run, input);
+      const recording = this.#record(run, answered);
+      if (recording !== undefined) await recording;
       return this.#reply(run, answered);
     } catch (error) {
       return await this.#fail(run, error);
     } finally {
       run.bulk?.handled();
+      unread?.release();
     }
   }
 
   #begin(endpoint: ReadyEndpoint, call: Call): Run {
-    const storeResponse = async (tx: Tx, status: number, result: unknown) => {
-      if (run.idempotent === null) return;
-      await this.#kernel.idempotency.save(tx, run.idempotent, answerToSave(endpoint, status, run.ctx, result));
-    };
-    const parts = { authentication: this.#authentication, approvals: this.#approvals, storeResponse };
-    const ctx = new Context(this.#kernel, endpoint.declaration, call, new OwnTransaction(parts));
+    const isChange = endpoint.declaration.effect === 'change';
+    const strategy = isChange ? this.#changeStrategy(endpoint, () => run) : this.#ofReads;
+    const ctx = new Context(this.#kernel, endpoint.declaration, call, strategy);
     const run: Run = { endpoint, ctx, rate: null, bulk: null, idempotent: null };
     return run;
+  }
+
+  #changeStrategy(endpoint: ReadyEndpoint, runOf: () => Run): OwnTransaction {
+    const storeResponse = async (tx: Tx, status: number, result: unknown) => {
+      const { ctx, idempotent } = runOf();
+      if (idempotent === null) return;
+      await this.#kernel.idempotency.save(tx, idempotent, answerToSave(endpoint, status, ctx, result));
+    };
+    return new OwnTransaction({ authentication: this.#authentication, approvals: this.#approvals, storeResponse });
   }
 
   /** Decides who the caller is, and whether their requests are served here and now. Returns a promise only if there is something to wait for. */
@@ -137,20 +159,25 @@ export class Pipeline {
       run.idempotent === null
         ? { result: await answerOf(endpoint, ctx, input) }
         : await this.#kernel.idempotency.once(run.idempotent, () => answerOf(endpoint, ctx, input));
-    if (!('saved' in done)) return { ...finishedReply(endpoint, ctx, done.result), isReplay: false };
+    if (!('saved' in done)) return finishedReply(endpoint, ctx, done.result);
     authorizeReplay(ctx, done.saved);
     return { ...repeatedReply(endpoint, ctx, done.saved), isReplay: true };
   }
 
-  /** The entries of a change were written in its transaction. */
-  async #record({ ctx }: Run, { status, isReplay }: Answered): Promise<void> {
-    const { declaration, record, outcome } = ctx;
-    if (outcome === null && declaration.audit !== NONE && !record.isUnrecorded) {
-      ctx.call.trace?.step('audit');
-      await this.#recordRead(ctx, status);
-    }
-    if (declaration.effect === 'change') await requireLease(ctx, isReplay || outcome !== null);
-    if (record.unlistedReads !== null) this.#countUnlisted(ctx, record.unlistedReads);
+  /** The entries of a change were written in its transaction. Returns a promise only if there is something to wait for. */
+  #record(run: Run, answered: Answered): Promise<void> | undefined {
+    const { declaration, record, outcome } = run.ctx;
+    const isRecorded = outcome === null && declaration.audit !== NONE && !record.isUnrecorded;
+    if (isRecorded) run.ctx.call.trace?.step('audit');
+    const recording = isRecorded ? this.#recordRead(run.ctx, answered.status) : undefined;
+    if (declaration.effect !== 'change' && record.unlistedReads === null) return recording;
+    return this.#afterRecord(run, answered, recording);
+  }
+
+  async #afterRecord({ ctx }: Run, { isReplay }: Answered, recording: Promise<void> | undefined): Promise<void> {
+    await recording;
+    if (ctx.declaration.effect === 'change') await requireLease(ctx, isReplay || ctx.outcome !== null);
+    if (ctx.record.unlistedReads !== null) this.#countUnlisted(ctx, ctx.record.unlistedReads);
   }
 
   #reply({ endpoint, ctx, rate, bulk }: Run, { status, body: answered, isReplay }: Answered): Reply {
@@ -178,13 +205,16 @@ export class Pipeline {
     for (const [vault, count] of reads) this.#kernel.unlistedReads.count(principal, vault, count);
   }
 
+  #recordRead(ctx: Context, status: number): Promise<void> {
+    if (this.#kernel.regionGate.isOn || ctx.record.hasAddedEntries) return this.#recordEntries(ctx, status);
+    return this.#kernel.audit.record(ctx.record.entry('allow', status, ''));
+  }
+
   /** An export has thousands of entries. Recorded all at once, they would fill the audit queue and delay the entries of every other request. */
-  async #recordRead(ctx: Context, status: number): Promise<void> {
+  async #recordEntries(ctx: Context, status: number): Promise<void> {
     const { audit } = this.#kernel;
     const entries = ctx.record.takeEntries(status);
     if (this.#kernel.regionGate.isOn) await this.#toLogOfRegion(ctx, entries);
-    const [own] = entries;
-    if (entries.length === 1 && own !== undefined) return audit.record(own);
     while (entries.length > 0) {
       await Promise.all(entries.splice(0, RECORDED_AT_ONCE).map((entry) => audit.record(entry)));
     }
@@ -357,17 +387,6 @@ function admitTenant(ctx: Context): undefined {
   requireEnrolment(ctx);
 }
 
-export function authorizeDeclared(ctx: Context): void {
-  const { resource, credentials } = ctx.declaration;
-  if (credentials === 'public') return;
-  if (resource === NONE) ctx.access.authorizeCredentialOnly();
-  else if (resource !== 'loaded') ctx.access.authorize(fillTemplate(resource, ctx.call.params));
-}
-
-function fillTemplate(template: string, params: Readonly<Record<string, string>>): string {
-  return template.includes('{') ? template.replace(/\{([a-z_]+)\}/g, (_, name) => params[name] ?? '') : template;
-}
-
 /** A change that waits for approval ends its handler by throwing; the stored pending approval is then the response. */
 function answerOf(endpoint: ReadyEndpoint, ctx: Context, input: Input): Promise<unknown> {
   const { declaration, handler, cursorPlace } = endpoint;
@@ -384,24 +403,28 @@ async function listPage({ handler }: ReadyEndpoint, ctx: Context, place: CursorP
   return withBoundCursor(ctx, await handler(ctx, await withPlainCursor(ctx, place, input)));
 }
 
-function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): Omit<Reply, 'headers'> {
+function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): Answered {
   const { declaration } = endpoint;
   const { outcome } = ctx;
-  if (outcome?.kind === 'pending') return { status: PENDING_STATUS, body: JSON.stringify(outcome.approval) };
+  if (outcome?.kind === 'pending') return answered(PENDING_STATUS, JSON.stringify(outcome.approval));
   if (outcome !== null && outcome.result !== result) {
     throw new Error(`${declaration.name} must answer with what its change returned`);
   }
   ctx.access.refuseUndecided();
   if (result instanceof NotModified) {
     if (declaration.ifNoneMatch !== true) throw new Error(`${declaration.name} declares no If-None-Match`);
-    return { status: NOT_MODIFIED_STATUS, body: null };
+    return answered(NOT_MODIFIED_STATUS, null);
   }
-  if (result instanceof Preserialized) return { status: declaration.status, body: result.text };
+  if (result instanceof Preserialized) return answered(declaration.status, result.text);
   if (result instanceof Streamed) {
     if (declaration.bulk !== true) throw new Error(`${declaration.name} streams, so it must be declared as bulk`);
-    return { status: declaration.status, body: result.pieces };
+    return answered(declaration.status, result.pieces);
   }
-  if (declaration.raw !== NONE) return { status: declaration.status, body: result as string | Uint8Array };
-  if (declaration.output === NONE) return { status: declaration.status, body: null };
-  return { status: declaration.status, body: endpoint.serialize(result) };
+  if (declaration.raw !== NONE) return answered(declaration.status, result as string | Uint8Array);
+  if (declaration.output === NONE) return answered(declaration.status, null);
+  return answered(declaration.status, endpoint.serialize(result));
+}
+
+function answered(status: number, body: Reply['body']): Answered {
+  return { status, body, isReplay: false };
 }

@@ -1,5 +1,5 @@
-import { type AuditDecision, type AuditEntry, cleanText, detailsText, vaultOf } from '../audit/entry/entry.ts';
-import { elsewhere, requestEntry } from '../audit/entry/request-entry.ts';
+import type { AuditDecision, AuditEntry } from '../audit/entry/entry.ts';
+import { elsewhere, type Outcome, requestEntry } from '../audit/entry/request-entry.ts';
 import type { RoutedCall } from '../auth/call.ts';
 import type { Caller } from './caller.ts';
 
@@ -50,13 +50,10 @@ export class RequestRecord {
 
   /** Like `addEntry`, for a caller that records the entry in a separate transaction, which stays committed however the request ends. */
   separateEntry(action: string, resource: string, details?: Record<string, unknown>): AuditEntry {
-    return {
-      ...this.entry('allow', this.#request.declaration.status, ''),
-      action,
-      resource: cleanText(resource),
-      vault: vaultOf(resource),
-      details: detailsText(details),
-    };
+    const { status } = this.#request.declaration;
+    const entry = this.#entryOf({ resource, decision: 'allow', status, reason: '', details });
+    entry.action = action;
+    return entry;
   }
 
   /**
@@ -89,14 +86,21 @@ export class RequestRecord {
   }
 
   entry(decision: AuditDecision, status: number, reason: string): AuditEntry {
+    return this.#entryOf({ resource: this.#resource, decision, status, reason, details: this.#details });
+  }
+
+  #entryOf(outcome: Outcome): AuditEntry {
     const tenantId = this.#caller.tenantIdOrNull ?? this.#operatorTenantId;
-    const outcome = { resource: this.#resource, decision, status, reason, details: this.#details };
     return requestEntry(tenantId, this.#caller.actor, this.#request, outcome);
   }
 
   /** The audit entry of this request, for the log of another tenant that the change is about. */
   entryFor(tenantId: string): AuditEntry {
     return elsewhere(this.entry('allow', this.#request.declaration.status, ''), tenantId);
+  }
+
+  get hasAddedEntries(): boolean {
+    return this.#furtherEntries.length > 0;
   }
 
   /** The entry of a request that succeeded and those that were added to it. An added entry is returned once: an export has thousands. */

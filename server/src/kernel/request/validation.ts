@@ -25,19 +25,24 @@ export function inputValidator(e: EndpointDeclaration): InputValidator {
     const problems: FieldProblem[] = [];
     params?.(call.params, problems);
     if (starName !== undefined) checkSecretPath(call.params[starName] ?? '', starName, problems);
-    const coerced = queryOf(call.url, query, problems);
-    checkQuery?.(coerced, problems);
-    const value = call.body === undefined ? {} : call.body;
-    const accepted = () => {
-      if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
-      return { params: call.params, query: coerced, body: value } as Input;
-    };
-    if (inSlices !== null && tenantId !== null) return inSlices(value, problems, tenantId).then(accepted);
-    if (body !== null) body(value, problems);
+    const input = {
+      params: call.params,
+      query: queryOf(call.url, query, problems),
+      body: call.body === undefined ? {} : call.body,
+    } as Input;
+    checkQuery?.(input.query, problems);
+    if (inSlices !== null && tenantId !== null)
+      return inSlices(input.body, problems, tenantId).then(() => accepted(input, problems));
+    if (body !== null) body(input.body, problems);
     else if (call.body !== undefined && e.rawBody !== true)
       problems.push({ pointer: '/body', reason: 'must be omitted: this endpoint accepts no body' });
-    return accepted();
+    return accepted(input, problems);
   };
+}
+
+function accepted(input: Input, problems: readonly FieldProblem[]): Input {
+  if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
+  return input;
 }
 
 /** A secret's path has one spelling; any other is refused before a policy or a store sees it. */

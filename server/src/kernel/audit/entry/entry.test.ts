@@ -38,3 +38,12 @@ test('an entry is bounded, whatever a caller sends', () => {
   assert.ok(text.length <= ENTRY_CHARS_MAX, String(text.length));
   assert.equal(detailsText({ list: Array.from({ length: 1000 }, () => 'item') }), '{"truncated":true}');
 });
+
+test('details are cleaned, wherever they have something unclean', () => {
+  const clean = { vault: 'a', list: ['ü', '"', '\\'], count: 1, none: null };
+  assert.equal(detailsText(clean), JSON.stringify(clean));
+  const unclean = ['a\u0000b', 'a\nb', 'a\x7fb', 'a\ud800b'];
+  assert.equal(detailsText({ unclean }), JSON.stringify({ unclean: unclean.map(() => 'a\ufffdb') }));
+  assert.equal(detailsText({ long: 'x'.repeat(1201) }), JSON.stringify({ long: 'x'.repeat(1200) }));
+  assert.equal(detailsText({ pair: '\u{1f600}' }), JSON.stringify({ pair: '\u{1f600}' }));
+});

@@ -159,9 +159,15 @@ export function cleanUserAgent(text: string | undefined): string {
 /** Details consist of names, ids and counts from our own code. Details that are too long are replaced by a marker. */
 export function detailsText(details: Record<string, unknown> | undefined): string {
   if (details === undefined) return '';
+  const plain = JSON.stringify(details);
+  // A function for each value takes longer than the rest, and what is short and has none of these characters stays as it is.
+  if (plain.length <= RESOURCE_MAX && !UNCLEAN_JSON.test(plain)) return plain;
   const text = JSON.stringify(details, (_, value) => (typeof value === 'string' ? cleanText(value) : value));
   return text.length > DETAILS_MAX ? '{"truncated":true}' : text;
 }
+
+/** JSON writes control characters with a backslash, except the last one. */
+const UNCLEAN_JSON = /[\\\x7f\ud800-\udfff]/;
 
 /** The vault of a resource, by which the log can be filtered. */
 export function vaultOf(resource: string): string {

@@ -12,7 +12,7 @@ import {
   vaultOf,
 } from './entry.ts';
 
-interface Outcome {
+export interface Outcome {
   resource: string;
   decision: AuditDecision;
   status: number;
