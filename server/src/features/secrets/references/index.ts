@@ -1,0 +1,15 @@
+export {
+  isAnyPartListed,
+  type PlannedTemplate,
+  planTemplates,
+  problemOf,
+  type Resolved,
+  recordPlanned,
+  resolvedValues,
+  type TemplatePlan,
+  type TypedRow,
+} from './bulk-templates.ts';
+export { isTemplate, type Part, type PartReader } from './parts.ts';
+export { versionOfParts } from './parts-version.ts';
+export { partsOfTemplates, partsVersions } from './referrers.ts';
+export { TemplateProblem } from './template-problem.ts';
