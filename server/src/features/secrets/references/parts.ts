@@ -33,6 +33,8 @@ export interface Written extends Named {
 export interface PartReader {
   action: string;
   mayRead(at: Named, attributes: ResourceAttributes): boolean;
+  /** Decides again on a part if rights changed before its value is read. */
+  mayStillRead(at: Named, attributes: ResourceAttributes): boolean;
 }
 
 export function keyOf({ vault, path }: Named): string {
@@ -69,7 +71,7 @@ export function isTemplate({ type }: { type: string }): boolean {
 
 /** The values of parts, in the versions that were decided on. */
 export function openParts(ctx: Context, parts: readonly Part[], reader: PartReader) {
-  return bulkDecrypt.acrossVaults(ctx, parts, (row) => reader.mayRead(row, attributesOf(row)));
+  return bulkDecrypt.acrossVaults(ctx, parts, (row) => reader.mayStillRead(row, attributesOf(row)));
 }
 
 async function located(

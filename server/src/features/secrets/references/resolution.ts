@@ -13,10 +13,9 @@ export interface ResolvedTemplate {
 
 /** The reader of one request, by one action. */
 export function callerAsReader(ctx: Context, action: string): PartReader {
-  return {
-    action,
-    mayRead: ({ vault, path }, attributes) => ctx.access.may(action, secretResource(vault, path), attributes),
-  };
+  const mayRead: PartReader['mayRead'] = ({ vault, path }, attributes) =>
+    ctx.access.may(action, secretResource(vault, path), attributes);
+  return { action, mayRead, mayStillRead: mayRead };
 }
 
 /** Throws a `TemplateProblem` if a part may not be read or used. */
