@@ -7628,10 +7628,10 @@ export interface components {
              */
             name: string;
             /**
-             * @description author_inactive: The author was disabled or deleted. access_lost: The author may no longer read all of the secrets. vault_missing: The vault was deleted. environment_missing: The composed environment was deleted. secret_missing: A secret was deleted or moved. fortress: A secret has become a fortress secret. zero_knowledge: A secret is in a zero-knowledge vault. key_conflict: Two secrets would have the same key, or a key would be too long. empty: There is no secret. too_large: The values are larger than a Kubernetes Secret may be, or the whole answer would be too large.
+             * @description author_inactive: The author was disabled or deleted. access_lost: The author may no longer read all of the secrets. vault_missing: The vault was deleted. environment_missing: The composed environment was deleted. secret_missing: A secret was deleted or moved. fortress: A secret has become a fortress secret. zero_knowledge: A secret is in a zero-knowledge vault. key_conflict: Two secrets would have the same key, or a key would be too long. template_unresolved: A template refers to a secret in a way that cannot be resolved. empty: There is no secret. too_large: The values are larger than a Kubernetes Secret may be, or the whole answer would be too large.
              * @enum {string}
              */
-            reason: "author_inactive" | "access_lost" | "vault_missing" | "environment_missing" | "secret_missing" | "fortress" | "zero_knowledge" | "key_conflict" | "empty" | "too_large";
+            reason: "author_inactive" | "access_lost" | "vault_missing" | "environment_missing" | "secret_missing" | "fortress" | "zero_knowledge" | "key_conflict" | "template_unresolved" | "empty" | "too_large";
         };
         /**
          * @description The request body of `workloadLogin`.

@@ -76,7 +76,8 @@ export function refuseMoved(): boolean {
 /** Resolves the templates with the rights of the author, who must be allowed to read all that they are made of. */
 async function withTemplates(ctx: Context, author: Subject | null, found: Found): Promise<Found> {
   const rows = found.entries.map(({ row }) => row).filter(isTemplate);
-  const isUnusable = ({ row }: Entry) => row.protection === 'fortress' || author === null || !mayRead(ctx, author, row.vault, row);
+  const isUnusable = ({ row }: Entry) =>
+    row.protection === 'fortress' || author === null || !mayRead(ctx, author, row.vault, row);
   if (author === null || rows.length === 0 || found.problem !== null || found.entries.some(isUnusable)) return found;
   const reader: PartReader = {
     action: 'secrets:read',

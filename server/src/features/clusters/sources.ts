@@ -1,14 +1,7 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { effectiveSecrets } from '../environments/index.ts';
-import {
-  type MarkedRow,
-  markAt,
-  markBelow,
-  markOf,
-  secretsAt,
-  secretsBelow,
-} from '../secrets/reading/index.ts';
+import { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from '../secrets/reading/index.ts';
 import type { PlannedTemplate, TypedRow } from '../secrets/references/index.ts';
 import { isLive } from '../vaults/index.ts';
 import { findVaultById, type VaultRow, vaultDigest } from '../vaults/storage/index.ts';

@@ -10,6 +10,6 @@ export {
   type TypedRow,
 } from './bulk-templates.ts';
 export { isTemplate, type Part, type PartReader } from './parts.ts';
-export { partsOfTemplates, partsVersions } from './referrers.ts';
+export { partsOfTemplates, partsVersions, type TemplatePart, visibleParts } from './referrers.ts';
 export { fillTemplate, recordParts } from './resolution.ts';
 export { TemplateProblem } from './template-problem.ts';

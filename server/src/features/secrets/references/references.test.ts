@@ -102,7 +102,10 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
     await refused(read('right'), 404, 'SECRET_NOT_FOUND');
     assert.equal(await unresolved('left'), 'missing');
     await add('right', 'plain');
-    assert.match(await problemOf(call('PUT', secretUrl(vault, 'right'), { type: 'template', value: ref('left') })), /left/);
+    assert.match(
+      await problemOf(call('PUT', secretUrl(vault, 'right'), { type: 'template', value: ref('left') })),
+      /left/,
+    );
   });
 
   test('tell a caller who may not read a part nothing about it', async () => {
@@ -121,7 +124,10 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
       return [message.replace(/closed\/\w+/, 'PART'), details];
     };
     assert.deepEqual(await told('open/both'), await told('open/none'));
-    assert.equal((await ok(read('open/both', '?resolve=false', reader.token))).value, `${ref('open/a')}${ref('closed/b')}`);
+    assert.equal(
+      (await ok(read('open/both', '?resolve=false', reader.token))).value,
+      `${ref('open/a')}${ref('closed/b')}`,
+    );
     const page = await ok(call('GET', `/v1/vaults/${vault}/secrets`, undefined, reader.token));
     assert.ok(page.secrets.every((secret: object) => !('parts_version' in secret)));
     // Writing tells no more: the same for what exists and what does not, and for what is a template.
@@ -152,7 +158,11 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
       /production secret, and does not fit a development template/,
     );
     const sealedVault = await addVault(service, { is_zero_knowledge: true }, tenant.owner.token);
-    const envelope = await sealZeroKnowledge('v', { key: new Uint8Array(32).fill(7) }, { vault: sealedVault, path: 'z', version: 1 });
+    const envelope = await sealZeroKnowledge(
+      'v',
+      { key: new Uint8Array(32).fill(7) },
+      { vault: sealedVault, path: 'z', version: 1 },
+    );
     await addSecret(service, sealedVault, 'z', { value: envelope }, tenant.owner.token);
     const toSealed = { path: 't', type: 'template', value: `{{coffer://${sealedVault}/z}}` };
     assert.match(await problemOf(call('POST', `/v1/vaults/${vault}/secrets`, toSealed)), /zero-knowledge/);
@@ -194,7 +204,10 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
       (await ok(call('GET', `/v1/vaults/${vault}/aggregate?prefix=app/${query}`))).secrets;
     const [, found] = await aggregate();
     assert.equal(found.value, '<A>');
-    assert.deepEqual(found.parts.map(({ path, version }: { path: string; version: number }) => [path, version]), [['app/a', 1]]);
+    assert.deepEqual(
+      found.parts.map(({ path, version }: { path: string; version: number }) => [path, version]),
+      [['app/a', 1]],
+    );
     assert.equal((await aggregate('&resolve=false'))[1].value, `<${ref('app/a')}>`);
     const exported = await ok(call('GET', `/v1/vaults/${vault}/export?prefix=app/`));
     assert.deepEqual(exported, { 'app/a': 'A', 'app/t': '<A>' });
@@ -219,7 +232,11 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
     await ok(call('DELETE', secretUrl(vault, 'app/a')));
     assert.deepEqual(await aggregate(), []);
     await refused(call('GET', `/v1/vaults/${vault}/export?prefix=app/`), 409, 'TEMPLATE_UNRESOLVED');
-    await refused(call('GET', `/environments/${environment_id}/compose?resolve=true&format=json`), 409, 'TEMPLATE_UNRESOLVED');
+    await refused(
+      call('GET', `/environments/${environment_id}/compose?resolve=true&format=json`),
+      409,
+      'TEMPLATE_UNRESOLVED',
+    );
     assert.equal((await compose('resolve=true')).effective.T.value, undefined);
     const references = async (path: string) => ok(call('GET', `/v1/vaults/${vault}/references/${path}`));
     assert.deepEqual((await references('app/t')).refers_to, [{ vault, path: 'app/a' }]);

@@ -1,7 +1,11 @@
+import type { Described } from '../../../kernel/authz/disclosure.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
+import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
 import { attributesOf } from '../authorization.ts';
-import { secretResource } from '../location.ts';
+import { secretOfResource, secretResource } from '../location.ts';
+import type { MarkedRow } from '../reading/located-store.ts';
+import { visibleAttributes } from '../reading/secret-by-id.ts';
 import { type ReferringRow, referencesOf, templatesReferringTo } from '../storage/reference-store.ts';
 import { isTemplate, keyOf, secretsNamed } from './parts.ts';
 import { versionOfParts } from './parts-version.ts';
@@ -31,8 +35,18 @@ export async function allReferrers(tx: Tx, tenantId: string, at: Named): Promise
   return [...found.values()];
 }
 
-/** What these templates are made of now, by the id of each, without deciding who may read it. A part that does not exist has no row. */
-export async function partsOfTemplates(db: Reader, tenantId: string, secretIds: readonly string[]) {
+/** A secret that a template is made of. One that does not exist has no row. */
+export interface TemplatePart extends Named {
+  row: MarkedRow | undefined;
+}
+
+/** What these templates are made of now, by the id of each, without deciding who may read it. For reports and watchers, not for reads. */
+export async function partsOfTemplates(
+  db: Reader,
+  tenantId: string,
+  secretIds: readonly string[],
+): Promise<Map<string, TemplatePart[]>> {
+  if (secretIds.length === 0) return new Map();
   const direct = await referencesOf(db, tenantId, secretIds);
   const found = await secretsNamed(db, tenantId, direct);
   const inner = [...found.values()].flatMap(({ row }) => (row !== undefined && isTemplate(row) ? [row.secret_id] : []));
@@ -71,3 +85,19 @@ export async function partsVersions(
   return versions;
 }
 const NONE = new Map<string, string>();
+
+/** What policies decide on for each part of the template at a resource, as far as the caller may know of it; empty for every other resource. */
+export async function visibleParts(ctx: Context, resource: string): Promise<Described[]> {
+  const at = secretOfResource(resource);
+  if (at === null || !parseSecretPath(at.path).ok) return [];
+  const { read } = ctx.database;
+  const { row } = (await secretsNamed(read, ctx.tenantId, [at])).get(keyOf(at)) ?? {};
+  if (row === undefined || !isTemplate(row) || !mayKnow(ctx, { ...row, vault: at.vault })) return [];
+  const parts = (await partsOfTemplates(read, ctx.tenantId, [row.secret_id])).get(row.secret_id) ?? [];
+  return Promise.all(
+    parts.map(async ({ vault, path }) => {
+      const part = secretResource(vault, path);
+      return { resource: part, attributes: await visibleAttributes(ctx, part) };
+    }),
+  );
+}
