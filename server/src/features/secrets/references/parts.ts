@@ -54,8 +54,8 @@ export async function loadParts(ctx: Context, whole: Written, reader: PartReader
       inner.push({ references: parseTemplate(value).references, environment: row.environment });
     }
   }
-  const count = inner.reduce((sum, one) => sum + one.references.length, references.length);
-  if (count > REFERENCES_MAX) throw TemplateProblem.of('too_many', references[0] ?? whole);
+  const names = new Set([...references, ...inner.flatMap((one) => one.references)].map(keyOf));
+  if (names.size > REFERENCES_MAX) throw TemplateProblem.of('too_many', references[0] ?? whole);
   const nested = await located(ctx, inner, reader);
   const tooDeep = nested.find(isTemplate);
   if (tooDeep !== undefined) throw TemplateProblem.of('too_deep', tooDeep);

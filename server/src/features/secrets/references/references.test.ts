@@ -26,7 +26,7 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
   const addTemplate = (path: string, value: string) => add(path, value, { type: 'template' });
   const read = (path: string, query = '', token = tenant.owner.token) =>
     call('GET', `${secretUrl(vault, path)}${query}`, undefined, token);
-  const valueOf = async (path: string, query = '') => (await ok(read(path, query))).value;
+  const resolvedValue = async (path: string, query = '') => (await ok(read(path, query))).value;
   const problemOf = async (answer: Promise<Answer>) => {
     const { details } = await refused(answer, 422, 'VALIDATION_FAILED');
     assert.equal(details.fields[0].pointer, '/body/value');
@@ -51,7 +51,7 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
         ['db/password', 1],
       ].toSorted(),
     );
-    assert.equal(await valueOf('dsn', '?resolve=false'), text);
+    assert.equal(await resolvedValue('dsn', '?resolve=false'), text);
     await ok(put('db/password', 'n3w'));
     const again = await read('dsn');
     assert.equal(again.body.value, 'postgres://app:n3w@db:5432/{{ .x }}');
@@ -63,7 +63,7 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
       body: { value: `x${ref('db/password')}` },
     });
     assert.equal((await ok(changed)).version, 2);
-    assert.equal(await valueOf('dsn', '?version=1'), 'postgres://app:n3w@db:5432/{{ .x }}');
+    assert.equal(await resolvedValue('dsn', '?version=1'), 'postgres://app:n3w@db:5432/{{ .x }}');
   });
 
   rule('are refused with the position when they are misspelt', async () => {
@@ -90,7 +90,7 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
     await add('a', 'A');
     await addTemplate('inner', `<${ref('a')}>`);
     await addTemplate('outer', `[${ref('inner')}${ref('a')}]`);
-    assert.equal(await valueOf('outer'), '[<A>A]');
+    assert.equal(await resolvedValue('outer'), '[<A>A]');
     assert.match(await problemOf(put('inner', ref('outer'))), /refers at character 1 to .*outer/);
     const body = { path: 'third', type: 'template', value: ref('outer') };
     assert.match(
@@ -173,12 +173,12 @@ onBothDatabases('templates that refer to other secrets', (database, { rule }) =>
     await addTemplate('whole', ref('part', '#/user'));
     assert.equal(await unresolved('whole'), 'no_field');
     await ok(put('part', '{"user":7}'));
-    assert.equal(await valueOf('whole'), '7');
+    assert.equal(await resolvedValue('whole'), '7');
     const { referred_by } = await ok(call('DELETE', secretUrl(vault, 'part')));
     assert.deepEqual(referred_by, [{ vault, path: 'whole' }]);
     assert.equal(await unresolved('whole'), 'missing');
     await ok(call('POST', secretUrl(vault, 'part', 'restore'), {}));
-    assert.equal(await valueOf('whole'), '7');
+    assert.equal(await resolvedValue('whole'), '7');
     const moved = await ok(call('POST', secretUrl(vault, 'part', 'move'), { to_path: 'elsewhere' }));
     assert.deepEqual(moved.referred_by, [{ vault, path: 'whole' }]);
     assert.equal(await unresolved('whole'), 'missing');

@@ -13,7 +13,7 @@ const REASONS = {
   zero_knowledge: 'which is in a zero-knowledge vault, where the service reads no values',
   environment: 'whose environment does not fit that of the template',
   too_deep: 'which is a template in a template in a template: one level is resolved',
-  too_many: `but it has more than ${REFERENCES_MAX} references together with the templates in it`,
+  too_many: `but it is made of more than ${REFERENCES_MAX} secrets together with those of the templates in it`,
   too_large: 'but the text together would be larger than 1 MiB',
   no_field: 'whose value has no such field, or is not JSON',
 } as const;

@@ -94,7 +94,8 @@ async function refuseDeepParts(
     if (one !== null && isTemplate(one.row))
       refuse(by.at, `which is a template that refers to the template ${keyOf(at)}: one level is resolved`);
   }
-  const beyond = inner[0];
-  if (beyond !== undefined && references.length + nested.length > REFERENCES_MAX)
-    refuse(beyond.at, `with which it has more than ${REFERENCES_MAX} references`);
+  const names = new Set([...references, ...nested].map(keyOf));
+  const [first] = inner;
+  if (first !== undefined && names.size > REFERENCES_MAX)
+    refuse(first.at, `with which it is made of more than ${REFERENCES_MAX} secrets`);
 }

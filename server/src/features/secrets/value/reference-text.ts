@@ -2,7 +2,7 @@ import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
 
 /** The type whose values have references. */
 export const TEMPLATE = 'template';
-/** References in one template, and in one read together with those of the templates in it. */
+/** References in one template, and secrets that it is made of together with those of the templates in it. */
 export const REFERENCES_MAX = 16;
 
 /** `{{coffer://<vault>/<path>}}` or `{{coffer://<vault>/<path>#/<field>}}` in the value of a template. */
