@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { nextCursor, object, pageQuery } from '../../kernel/wire/wire.ts';
-import { resolve, templateParts } from '../secrets/index.ts';
+import { resolve, templateParts } from '../secrets/references/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const AggregatedSecret = named(

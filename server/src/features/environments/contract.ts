@@ -16,7 +16,7 @@ import {
   resourceName,
   timestampText,
 } from '../../kernel/wire/wire.ts';
-import { partsVersion, templateParts } from '../secrets/index.ts';
+import { partsVersion, templateParts } from '../secrets/references/index.ts';
 import { ENV_FILE_TYPE, permittedNames } from '../transfer/index.ts';
 
 /** Levels from the root to the leaf. */

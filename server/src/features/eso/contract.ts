@@ -2,7 +2,8 @@ import Type from 'typebox';
 import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
-import { pathText, templateParts, VERSION_MAX } from '../secrets/index.ts';
+import { pathText, VERSION_MAX } from '../secrets/index.ts';
+import { templateParts } from '../secrets/references/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const summaryFields = {

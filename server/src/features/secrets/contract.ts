@@ -15,6 +15,7 @@ import {
   timestampText,
 } from '../../kernel/wire/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
+import { resolve } from './references/schemas.ts';
 import {
   expectedVersion,
   expiresAt,
@@ -29,7 +30,6 @@ import {
   Rotation,
   reason,
   referredBy,
-  resolve,
   Secret,
   SecretWithValue,
   secretNames,

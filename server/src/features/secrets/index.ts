@@ -5,11 +5,8 @@ export { parsePath, secretOfResource, secretResource } from './location.ts';
 export { secretNotFound } from './not-found.ts';
 export {
   Protection,
-  partsVersion,
   type RiskFactor,
-  resolve,
   riskFactors,
   riskScore,
   secretParams,
-  templateParts,
 } from './schemas.ts';

@@ -3,7 +3,8 @@ import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { object, objectWithExamples, oneOf, record } from '../../kernel/wire/wire.ts';
-import { resolve, VALUE_BYTES_MAX } from '../secrets/index.ts';
+import { VALUE_BYTES_MAX } from '../secrets/index.ts';
+import { resolve } from '../secrets/references/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 export const IMPORT_ENTRIES_MAX = 1000;

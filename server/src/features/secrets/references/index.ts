@@ -12,4 +12,5 @@ export {
 export { isTemplate, type Part, type PartReader } from './parts.ts';
 export { partsOfTemplates, partsVersions, type TemplatePart, visibleParts } from './referrers.ts';
 export { fillTemplate, recordParts } from './resolution.ts';
+export { partsVersion, resolve, templateParts } from './schemas.ts';
 export { TemplateProblem } from './template-problem.ts';
