@@ -15,7 +15,7 @@ import {
   timestampText,
 } from '../../kernel/wire/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
-import { resolve } from './references/schemas.ts';
+import { referredBy, resolve, secretNames } from './references/schemas.ts';
 import {
   expectedVersion,
   expiresAt,
@@ -29,10 +29,8 @@ import {
   pathText,
   Rotation,
   reason,
-  referredBy,
   Secret,
   SecretWithValue,
-  secretNames,
   secretParams,
   typeText,
   VALUE_BODY_BYTES_MAX,

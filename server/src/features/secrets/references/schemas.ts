@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { named } from '../../../kernel/wire/named-schemas.ts';
 import { id, object } from '../../../kernel/wire/wire.ts';
 
