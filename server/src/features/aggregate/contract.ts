@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { nextCursor, object, pageQuery } from '../../kernel/wire/wire.ts';
-import { resolve, templateParts } from '../secrets/references/index.ts';
+import { templateSchemas } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const AggregatedSecret = named(
@@ -13,7 +13,7 @@ const AggregatedSecret = named(
     type: Type.String({ description: 'The type of the secret.' }),
     value: Type.String({ description: 'The value.' }),
     version: Type.Integer({ description: 'The newest version.' }),
-    parts: templateParts,
+    parts: templateSchemas.templateParts,
   }),
 );
 
@@ -41,7 +41,7 @@ export const aggregateSecrets = endpoint({
   params: object({ vault: vaultName }),
   query: object({
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
-    resolve,
+    resolve: templateSchemas.resolve,
     ...pageQuery,
   }),
   body: NONE,

@@ -16,7 +16,7 @@ import {
   resourceName,
   timestampText,
 } from '../../kernel/wire/wire.ts';
-import { partsVersion, templateParts } from '../secrets/references/index.ts';
+import { templateSchemas } from '../secrets/index.ts';
 import { ENV_FILE_TYPE, permittedNames } from '../transfer/index.ts';
 
 /** Levels from the root to the leaf. */
@@ -102,8 +102,8 @@ export const ComposeEntry = named(
     value: Type.Optional(
       Type.String({ description: 'Only with `resolve`, if you may read the secret and it is not a fortress secret.' }),
     ),
-    parts: templateParts,
-    parts_version: partsVersion,
+    parts: templateSchemas.templateParts,
+    parts_version: templateSchemas.partsVersion,
     sealed: Type.Optional(
       Type.Literal(true, {
         description: 'The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens.',

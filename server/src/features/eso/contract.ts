@@ -2,8 +2,7 @@ import Type from 'typebox';
 import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
-import { pathText, VERSION_MAX } from '../secrets/index.ts';
-import { templateParts } from '../secrets/references/index.ts';
+import { pathText, templateSchemas, VERSION_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const summaryFields = {
@@ -24,7 +23,7 @@ const OperatorSecretSummary = named(
 export const OperatorSecret = named(
   'OperatorSecret',
   'A secret with its value, as returned to the External Secrets Operator.',
-  object({ ...summaryFields, value: Type.String({ description: 'The value.' }), parts: templateParts }),
+  object({ ...summaryFields, value: Type.String({ description: 'The value.' }), parts: templateSchemas.templateParts }),
 );
 
 const PROPERTY_LENGTH_MAX = 1024;

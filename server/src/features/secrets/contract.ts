@@ -15,7 +15,6 @@ import {
   timestampText,
 } from '../../kernel/wire/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
-import { referredBy, resolve, secretNames } from './references/schemas.ts';
 import {
   expectedVersion,
   expiresAt,
@@ -29,8 +28,11 @@ import {
   pathText,
   Rotation,
   reason,
+  referredBy,
+  resolve,
   Secret,
   SecretWithValue,
+  secretNames,
   secretParams,
   typeText,
   VALUE_BODY_BYTES_MAX,

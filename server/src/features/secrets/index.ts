@@ -9,4 +9,5 @@ export {
   riskFactors,
   riskScore,
   secretParams,
+  templateSchemas,
 } from './schemas.ts';

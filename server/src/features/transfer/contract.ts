@@ -3,8 +3,7 @@ import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { object, objectWithExamples, oneOf, record } from '../../kernel/wire/wire.ts';
-import { VALUE_BYTES_MAX } from '../secrets/index.ts';
-import { resolve } from '../secrets/references/index.ts';
+import { templateSchemas, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 export const IMPORT_ENTRIES_MAX = 1000;
@@ -162,7 +161,7 @@ export const exportSecrets = endpoint({
     format: Type.Optional(oneOf(['json', 'dotenv', 'docker', 'shell'], 'Default: json.')),
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
     permit: Type.Optional(permittedNames),
-    resolve,
+    resolve: templateSchemas.resolve,
   }),
   body: NONE,
   bodyBytesMax: BODY_BYTES_DEFAULT,

@@ -9,8 +9,7 @@ export {
   type TemplatePlan,
   type TypedRow,
 } from './bulk-templates.ts';
-export { isTemplate, type Part, type PartReader } from './parts.ts';
+export { isTemplate, type PartReader } from './parts.ts';
 export { partsOfTemplates, partsVersions, type TemplatePart, visibleParts } from './referrers.ts';
 export { fillTemplate, recordParts } from './resolution.ts';
-export { partsVersion, resolve, templateParts } from './schemas.ts';
 export { TemplateProblem } from './template-problem.ts';
