@@ -159,10 +159,12 @@ export async function versionsOf(coffer: Coffer, selection: Selection, signal?: 
   const call = signal === undefined ? {} : { signal };
   if ('environment' in selection) {
     const { effective } = await coffer.environments.compose(selection.environment, { resolve: false, ...call });
-    return JSON.stringify(Object.values(effective).map(({ key_name, value_ref }) => [key_name, value_ref]));
+    return JSON.stringify(
+      Object.values(effective).map(({ key_name, value_ref, parts_version }) => [key_name, value_ref, parts_version]),
+    );
   }
   const { vault, prefix } = selection;
   const listing = { ...call, ...(prefix !== '' && { prefix: `${prefix}/` }) };
-  const secrets = (await collected(coffer.secrets.list(vault, listing))).map(({ path, version }) => [path, version]);
-  return JSON.stringify(secrets.toSorted());
+  const listed = await collected(coffer.secrets.list(vault, listing));
+  return JSON.stringify(listed.map(({ path, version, parts_version }) => [path, version, parts_version]).toSorted());
 }

@@ -35,6 +35,7 @@ export const ERROR_CODES = [
   'VAULT_OUT_OF_SCOPE',
   'ZK_FLAG_IMMUTABLE',
   'ZkBoundaryViolation',
+  'TEMPLATE_UNRESOLVED',
   'REGION_FENCED',
   'PAYLOAD_TOO_LARGE',
   'UNKNOWN_HOST',

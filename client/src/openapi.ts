@@ -124,6 +124,7 @@ export interface Routes {
   'PUT /v1/vaults/{vault}/secrets/{path}': operations['updateSecret'];
   'DELETE /v1/vaults/{vault}/secrets/{path}': operations['deleteSecret'];
   'POST /v1/vaults/{vault}/secrets/{path}/restore': operations['restoreSecret'];
+  'GET /v1/vaults/{vault}/references/{path}': operations['readReferences'];
   'GET /v1/vaults/{vault}/secrets/{path}/versions': operations['listSecretVersions'];
   'POST /v1/vaults/{vault}/secrets/{path}/rotate': operations['rotateSecret'];
   'POST /v1/vaults/{vault}/secrets/{path}/rollback': operations['rollbackSecret'];
@@ -419,6 +420,8 @@ export interface components {
              * @description The newest version.
              */
             version: number;
+            /** @description Only of a template that was resolved: the secrets whose values are in its value. */
+            parts?: components["schemas"]["TemplatePart"][];
         };
         /** @description A principal that is allowed an action on a resource. */
         AllowedPrincipal: {
@@ -1390,6 +1393,10 @@ export interface components {
             source: components["schemas"]["ComposeSource"][];
             /** @description Only with `resolve`, if you may read the secret and it is not a fortress secret. */
             value?: string;
+            /** @description Only of a template that was resolved: the secrets whose values are in its value. */
+            parts?: components["schemas"]["TemplatePart"][];
+            /** @description Only of a template of which you may read every part: changes whenever the version of a part does, or a part is moved or deleted. */
+            parts_version?: string;
             /** @description The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens. */
             sealed?: boolean;
         };
@@ -2262,6 +2269,8 @@ export interface components {
              * @description ISO 8601 in UTC, with milliseconds.
              */
             purge_at: string;
+            /** @description Templates that refer to this place, of which you may see the metadata; at most 100. They cannot be resolved while no secret is there. */
+            referred_by: components["schemas"]["SecretName"][];
         };
         /** @description The response of `deleteVault`. */
         DeleteVaultOutput: {
@@ -2754,7 +2763,7 @@ export interface components {
          * @description Stable: base decisions on this. The responses of each endpoint list its codes.
          * @enum {string}
          */
-        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "SESSION_CHANGED" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "REVIEW_REQUIRED" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "UNKNOWN_HOST" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
+        ErrorCode: "INVALID_REQUEST" | "INVALID_TOKEN" | "LOGIN_DENIED" | "JWKS_KEY_NOT_FOUND" | "INVALID_DPOP_PROOF" | "INSUFFICIENT_PRIVILEGE" | "IP_NOT_ALLOWED" | "MFA_REQUIRED" | "CERTIFICATE_REQUIRED" | "DPOP_REQUIRED" | "SESSION_LIMIT" | "SESSION_CHANGED" | "TIER_REQUIRED" | "QUOTA_EXCEEDED" | "NOT_FOUND" | "VAULT_NOT_FOUND" | "SECRET_NOT_FOUND" | "VERSION_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "VAULT_ALREADY_EXISTS" | "SECRET_ALREADY_EXISTS" | "VERSION_CONFLICT" | "IN_USE" | "KEY_DELETE_PROTECTED" | "ENVIRONMENT_CYCLE" | "ROTATION_IN_PROGRESS" | "VAULT_ENV_PROMOTE_REQUIRED" | "VAULT_ENV_CONFLICT" | "REVIEW_REQUIRED" | "VAULT_OUT_OF_SCOPE" | "ZK_FLAG_IMMUTABLE" | "ZkBoundaryViolation" | "TEMPLATE_UNRESOLVED" | "REGION_FENCED" | "PAYLOAD_TOO_LARGE" | "UNKNOWN_HOST" | "VALIDATION_FAILED" | "ROTATION_NOT_CONFIGURED" | "DECRYPT_FAILED" | "HARDCODED_SECRET" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "UNAVAILABLE" | "PASSKEYS_DISABLED" | "COPILOT_DISABLED" | "COPILOT_UNAVAILABLE" | "REGION_LOOP";
         /** @description Machine-readable details; the members depend on the code. */
         ErrorDetails: {
             /** @description With VALIDATION_FAILED: every problem found. */
@@ -3871,6 +3880,8 @@ export interface components {
              * @description Only present for deleted secrets.
              */
             deleted_at?: string;
+            /** @description Only of a template of which you may read every part: changes whenever the version of a part does, or a part is moved or deleted. */
+            parts_version?: string;
         };
         /** @description The request body of `login`. */
         LoginInput: {
@@ -3918,6 +3929,50 @@ export interface components {
          * @enum {string}
          */
         MemberKind: "user" | "group";
+        /** @description The response of `moveSecret`. */
+        MoveSecretOutput: {
+            /** @description An id that starts with sec_. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Integer id of the same secret.
+             */
+            secret_id: number;
+            /** @description Path of the secret in the vault. */
+            path: string;
+            /** @description Type of the secret. */
+            type: string;
+            environment: components["schemas"]["Stage"];
+            protection: components["schemas"]["Protection"];
+            /**
+             * Format: int64
+             * @description The newest version.
+             */
+            version: number;
+            metadata: components["schemas"]["SecretMetadata"];
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601 in UTC, with milliseconds.
+             */
+            updated_at: string;
+            rotated_at: string | null;
+            next_rotation: string | null;
+            /** @description When the value ends: as it was given, or as a certificate says. Null without an end. */
+            expires_at: string | null;
+            /** @description The name of its vault. */
+            vault: string;
+            rotation: components["schemas"]["RotationSettings"] | null;
+            rotation_status: components["schemas"]["RotationStatus"] | null;
+            /** @description The score that was last computed; null until then. For callers who may not read the value it leaves out what tells something about it. */
+            risk_score: number | null;
+            /** @description Templates that refer to this place, of which you may see the metadata; at most 100. They cannot be resolved while no secret is there. */
+            referred_by: components["schemas"]["SecretName"][];
+        };
         /** @description A process that serves requests. */
         Node: {
             /** @description New with each start. */
@@ -3987,6 +4042,8 @@ export interface components {
             updated_at: string;
             /** @description The value. */
             value: string;
+            /** @description Only of a template that was resolved: the secrets whose values are in its value. */
+            parts?: components["schemas"]["TemplatePart"][];
         };
         /** @description A secret as listed for the External Secrets Operator. */
         OperatorSecretSummary: {
@@ -4817,6 +4874,13 @@ export interface components {
              * @description Number of unused recovery codes.
              */
             left: number;
+        };
+        /** @description The response of `readReferences`. */
+        ReadReferencesOutput: {
+            /** @description Null if you may not read the secret. */
+            refers_to: components["schemas"]["SecretName"][] | null;
+            /** @description Templates that refer to it, of which you may see the metadata; at most 100. */
+            referred_by: components["schemas"]["SecretName"][];
         };
         /** @description The response of `readSecretRisk`. */
         ReadSecretRiskOutput: {
@@ -6056,6 +6120,13 @@ export interface components {
         } & {
             [key: string]: unknown | string;
         };
+        /** @description A secret by the names that requests use. */
+        SecretName: {
+            /** @description The name of its vault. */
+            vault: string;
+            /** @description Its path in the vault. */
+            path: string;
+        };
         /** @description The destination of a secret. */
         SecretRelocation: {
             /** @description The name of the destination vault; default: the same vault. */
@@ -6137,6 +6208,8 @@ export interface components {
             risk_score: number | null;
             /** @description The value. */
             value: string;
+            /** @description Only of a template that was resolved: the secrets whose values are in its value. */
+            parts?: components["schemas"]["TemplatePart"][];
         };
         /** @description A session of yours that has not ended. */
         Session: {
@@ -6441,6 +6514,20 @@ export interface components {
             /** @description Whether the model wrote the text. If it could not be reached, the text is a plain one of the service; everything else is the same. */
             phrased: boolean;
             redactions: components["schemas"]["Redactions"];
+        };
+        /** @description A secret that the value of a template was resolved from. */
+        TemplatePart: {
+            /** @description The name of its vault. */
+            vault: string;
+            /** @description Its path in the vault. */
+            path: string;
+            /** @description An id that starts with sec_. */
+            id: string;
+            /**
+             * Format: int64
+             * @description The version whose value was used.
+             */
+            version: number;
         };
         /** @description A tenant of the installation. */
         Tenant: {
@@ -7541,10 +7628,10 @@ export interface components {
              */
             name: string;
             /**
-             * @description author_inactive: The author was disabled or deleted. access_lost: The author may no longer read all of the secrets. vault_missing: The vault was deleted. environment_missing: The composed environment was deleted. secret_missing: A secret was deleted or moved. fortress: A secret has become a fortress secret. zero_knowledge: A secret is in a zero-knowledge vault. key_conflict: Two secrets would have the same key, or a key would be too long. empty: There is no secret. too_large: The values are larger than a Kubernetes Secret may be, or the whole answer would be too large.
+             * @description author_inactive: The author was disabled or deleted. access_lost: The author may no longer read all of the secrets. vault_missing: The vault was deleted. environment_missing: The composed environment was deleted. secret_missing: A secret was deleted or moved. fortress: A secret has become a fortress secret. zero_knowledge: A secret is in a zero-knowledge vault. key_conflict: Two secrets would have the same key, or a key would be too long. template_unresolved: A template refers to a secret in a way that cannot be resolved. empty: There is no secret. too_large: The values are larger than a Kubernetes Secret may be, or the whole answer would be too large.
              * @enum {string}
              */
-            reason: "author_inactive" | "access_lost" | "vault_missing" | "environment_missing" | "secret_missing" | "fortress" | "zero_knowledge" | "key_conflict" | "empty" | "too_large";
+            reason: "author_inactive" | "access_lost" | "vault_missing" | "environment_missing" | "secret_missing" | "fortress" | "zero_knowledge" | "key_conflict" | "template_unresolved" | "empty" | "too_large";
         };
         /**
          * @description The request body of `workloadLogin`.
@@ -10277,6 +10364,8 @@ export interface operations {
             query?: {
                 /** @description The version to read; default: the newest. */
                 version?: number;
+                /** @description If false, templates are returned as they are written. Default: with the values that they refer to. */
+                resolve?: boolean;
             };
             path: {
                 /** @description Name of the vault. */
@@ -10390,6 +10479,24 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
+    readReferences: {
+        parameters: {
+            path: {
+                /** @description Name of the vault. */
+                vault: string;
+                /** @description segment/segment/… May span segments: `/` is sent as it is or as `%2F`. */
+                path: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ReadReferencesOutput"];
                 };
             };
         };
@@ -10515,7 +10622,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 content: {
-                    "application/json": components["schemas"]["Secret"];
+                    "application/json": components["schemas"]["MoveSecretOutput"];
                 };
             };
             /** @description Not done: approval of the kind `secret_change` is pending. */
@@ -10583,6 +10690,8 @@ export interface operations {
             query?: {
                 /** @description Only paths that start with this text. */
                 prefix?: string;
+                /** @description If false, templates are returned as they are written. Default: with the values that they refer to. */
+                resolve?: boolean;
                 /** @description The maximum number of items. Default: 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page, with the same filters. */
@@ -10903,6 +11012,8 @@ export interface operations {
                 prefix?: string;
                 /** @description Variable names that may change how programs are loaded or where they connect, such as PATH or HTTPS_PROXY. Without it, files of variables with such a name are refused, because whoever writes a secret chooses its name. */
                 permit?: string[];
+                /** @description If false, templates are returned as they are written. Default: with the values that they refer to. */
+                resolve?: boolean;
             };
             path: {
                 /** @description Name of the vault. */

@@ -18,6 +18,8 @@ export class Secret {
   readonly updatedAt: string;
   readonly rotatedAt: string | null;
   readonly nextRotation: string | null;
+  /** The secrets whose values are in that of a template; null for other secrets, and for a template as it is written. */
+  readonly parts: Schemas['TemplatePart'][] | null;
   readonly #value: string;
 
   constructor(served: Schemas['SecretWithValue']) {
@@ -33,6 +35,7 @@ export class Secret {
     this.updatedAt = served.updated_at;
     this.rotatedAt = served.rotated_at;
     this.nextRotation = served.next_rotation;
+    this.parts = served.parts ?? null;
     this.#value = served.value;
   }
 

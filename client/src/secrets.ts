@@ -18,6 +18,12 @@ export interface ListOptions extends CallOptions {
   deleted?: boolean;
 }
 
+export interface GetOptions extends CallOptions {
+  version?: number;
+  /** False for a template as it is written, without the values that it refers to. */
+  resolve?: boolean;
+}
+
 export interface GetAllOptions extends CallOptions {
   prefix?: string;
   /** Called with how many secrets were read so far. */
@@ -72,11 +78,13 @@ export class Secrets {
     this.#byCertificate = byCertificate;
   }
 
-  /** Reads a secret with its value: the newest version unless one is named. */
-  async get(vault: string, path: string, options: CallOptions & { version?: number } = {}): Promise<Secret> {
-    const { version, ...call } = options;
-    const read = async () => new Secret(await this.#read(vault, path, version, call));
-    return this.#cache === null ? read() : this.#cache.get(`${vault}/${path}?${version ?? ''}`, read);
+  /** Reads a secret with its value: the newest version unless one is named, and a template with what it refers to unless `resolve` is false. */
+  async get(vault: string, path: string, options: GetOptions = {}): Promise<Secret> {
+    const { version, resolve, ...call } = options;
+    const query = { ...(version !== undefined && { version }), ...(resolve !== undefined && { resolve }) };
+    const read = async () => new Secret(await this.#read(vault, path, query, call));
+    const key = `${vault}/${path}?${version ?? ''}${resolve === false ? ' as written' : ''}`;
+    return this.#cache === null ? read() : this.#cache.get(key, read);
   }
 
   /** The cached responses of a secret are evicted before a change and after it, since a read in between may have cached the old value. */
@@ -86,14 +94,13 @@ export class Secrets {
     return change().finally(evict);
   }
 
-  #read(vault: string, path: string, version: number | undefined, call: CallOptions) {
+  #read(vault: string, path: string, query: Pick<GetOptions, 'version' | 'resolve'>, call: CallOptions) {
     // The route that a certificate alone opens has the newest versions only.
-    if (this.#byCertificate !== null && version === undefined) {
+    if (this.#byCertificate !== null && Object.keys(query).length === 0) {
       const client_id = this.#byCertificate;
       const route = 'GET /app-connections/fetch/{client_id}/{vault}/{secret}';
       return this.#connection.call(route, { path: { client_id, vault, secret: path } }, call);
     }
-    const query = version === undefined ? {} : { version };
     return this.#connection.call('GET /v1/vaults/{vault}/secrets/{path}', { path: { vault, path }, query }, call);
   }
 
@@ -259,13 +266,15 @@ export class Secrets {
    */
   async *watch(vault: string, options: WatchOptions = {}): AsyncGenerator<SecretChange> {
     const { prefix, intervalMs = WATCH_INTERVAL_MS, known = {}, signal, timeoutMs } = options;
-    const versions = new Map(Object.entries(known));
+    const versions = new Map<string, Seen>(Object.entries(known).map(([path, version]) => [path, { version }]));
     for (;;) {
-      const seen = new Map<string, number>();
+      const seen = new Map<string, Seen>();
       let isWhole = true;
       try {
         const listing = { ...callOf({ signal, timeoutMs }), ...(prefix !== undefined && { prefix }) };
-        for (const { path, version } of await collected(this.list(vault, listing))) seen.set(path, version);
+        for (const { path, version, parts_version } of await collected(this.list(vault, listing))) {
+          seen.set(path, { version, ...(parts_version !== undefined && { parts_version }) });
+        }
       } catch (error) {
         if (!isPassing(error)) throw error;
         isWhole = false;
@@ -276,11 +285,20 @@ export class Secrets {
   }
 }
 
-function* differences(versions: Map<string, number>, seen: ReadonlyMap<string, number>): Generator<SecretChange> {
-  for (const [path, version] of seen) {
-    if (versions.get(path) === version) continue;
-    versions.set(path, version);
-    yield { path, version };
+/** A template is another one when the version of something that it refers to is. */
+interface Seen {
+  version: number;
+  parts_version?: string;
+}
+
+function* differences(versions: Map<string, Seen>, seen: ReadonlyMap<string, Seen>): Generator<SecretChange> {
+  for (const [path, now] of seen) {
+    const known = versions.get(path);
+    versions.set(path, now);
+    const isSameText = known?.version === now.version;
+    // The versions that the caller knows from before say nothing about parts.
+    if (isSameText && (known.parts_version ?? now.parts_version) === now.parts_version) continue;
+    yield { path, version: now.version };
   }
   for (const path of [...versions.keys()]) {
     if (seen.has(path)) continue;

@@ -226,6 +226,7 @@ describe('tables', () => {
     ['secrets/retention-store.ts: vaults', 'the rows to be purged are locked together with the names of their vaults'],
     ['secrets/rotation-store.ts: vaults', 'the rotations that are due are found in live vaults only'],
     ['secrets/secret-store.ts: secret_risks', 'finding a secret to change is one query, which also reads its risk'],
+    ['secrets/reference-store.ts: vaults', 'one query names the vaults of the templates that refer to a secret'],
     ['secrets/tenant-wide-store.ts: vaults', 'one query names the vaults that hold a fortress secret'],
     [
       'tenants/store.ts: tenants',

@@ -25,6 +25,7 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /v1/vaults/{vault}/secrets/{path*}': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/restore': [200, 401, 200, 200, 200, 403, 403],
   'GET /v1/vaults/{vault}/secrets/{path*}/versions': [200, 401, 200, 200, 200, 403, 403],
+  'GET /v1/vaults/{vault}/references/{path*}': [200, 401, 200, 200, 200, 403, 403],
   'GET /v1/vaults/{vault}/secrets/{path*}/risk': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/rotate': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/rollback': [200, 401, 200, 200, 200, 403, 403],

@@ -224,6 +224,7 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /v1/vaults/{vault}/secrets/{path*}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/vaults/{vault}/secrets/{path*}/restore': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'GET /v1/vaults/{vault}/secrets/{path*}/versions': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'GET /v1/vaults/{vault}/references/{path*}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'GET /v1/vaults/{vault}/secrets/{path*}/risk': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'POST /v1/vaults/{vault}/secrets/{path*}/rotate': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/vaults/{vault}/secrets/{path*}/rollback': [401, 401, 401, 401, 404, 403, 403, 200, 200],

@@ -234,6 +234,13 @@ export const INPUTS: Record<string, MakeInput> = {
     await ok(world.service.call('DELETE', `/v1/vaults/${made.params.vault}/secrets/${made.params.path}`));
     return made;
   },
+  'GET /v1/vaults/{vault}/references/{path*}': async (world) => {
+    const made = await someSecret(world);
+    const { vault, path } = made.params;
+    const body = { type: 'template', value: `{{coffer://${vault}/part}}` };
+    await ok(world.service.call('PUT', `/v1/vaults/${vault}/secrets/${path}`, { body }));
+    return made;
+  },
   'GET /v1/vaults/{vault}/secrets/{path*}/versions': async (world) => {
     const made = await someSecret(world);
     const { vault, path } = made.params;

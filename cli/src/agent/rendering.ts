@@ -70,7 +70,7 @@ export async function versionsOfTemplates(
       const { vault, path, version } = parseReference(reference);
       if (version !== undefined) return [reference, version];
       for await (const listed of coffer.secrets.list(vault, { prefix: path, signal })) {
-        if (listed.path === path) return [reference, listed.version];
+        if (listed.path === path) return [reference, listed.version, listed.parts_version];
       }
       return [reference, null];
     }),

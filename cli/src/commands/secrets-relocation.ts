@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { action, type Field, listing } from '../declared.ts';
 import { ago } from '../output.ts';
+import { referrersNote } from './secrets-references.ts';
 
 const FIELDS: readonly Field<
   'POST /v1/vaults/{vault}/secrets/{path}/move' | 'POST /v1/vaults/{vault}/secrets/{path}/copy'
@@ -24,7 +25,10 @@ export function registerRelocation(secrets: Command): void {
     route: 'POST /v1/vaults/{vault}/secrets/{path}/move',
     arguments: ['path/path', 'body/to_path'],
     options: FIELDS,
-    says: ({ path }, given) => `Moved ${given['path']} to ${path}.`,
+    says: ({ path, referred_by }, given) => {
+      const moved = `Moved ${given['path']} to ${path}.`;
+      return referred_by.length === 0 ? moved : `${moved}\n${referrersNote(referred_by)}`;
+    },
   });
   action(secrets, {
     usage: 'copy <path> <to>',

@@ -13,10 +13,11 @@ import { collect } from '../options.ts';
 import { ago, type Column, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { referrersNote, registerReferences } from './secrets-references.ts';
 import { registerRelocation } from './secrets-relocation.ts';
 import { registerRotation } from './secrets-rotation.ts';
 
-const TYPES = ['api_key', 'password', 'token', 'database', 'ssh_key', 'certificate', 'json', 'generic'];
+const TYPES = ['api_key', 'password', 'token', 'database', 'ssh_key', 'certificate', 'json', 'template', 'generic'];
 
 export function register(program: Command): void {
   const secrets = program.command('secrets').description('Read, write, edit, compare, rotate and search secrets');
@@ -33,6 +34,7 @@ export function register(program: Command): void {
       'Print the value of a secret, or of several as JSON. A path may be a reference: coffer://vault/path#/field',
     )
     .option('--at <version>', 'an older version', numberOf)
+    .option('--as-written', 'a template as it is written, without the values that it refers to')
     .option('--raw', 'at a terminal: print control characters as they are')
     .option('--field <pointer>', 'one field of a value that is JSON, such as /user')
     .action((paths, options, command) => get(paths, options, command));
@@ -80,6 +82,7 @@ export function register(program: Command): void {
     .action((path, options, command) => rotate(path, options, command));
   registerRotation(secrets);
   registerRelocation(secrets);
+  registerReferences(withVault(secrets.command('references <path>')));
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')
@@ -156,12 +159,12 @@ async function list(options: ListOptions, command: Command): Promise<void> {
 
 async function get(
   paths: string[],
-  options: VaultOption & { at?: number; field?: string; raw?: boolean },
+  options: VaultOption & { at?: number; asWritten?: boolean; field?: string; raw?: boolean },
   command: Command,
 ): Promise<void> {
   const settings = settingsOf(command);
   const coffer = clientOf(settings);
-  const { at, field } = options;
+  const { at, asWritten, field } = options;
   if (paths.length > 1 && (at !== undefined || field !== undefined)) {
     throw new CommandError('--at and --field are for one path.');
   }
@@ -170,7 +173,10 @@ async function get(
       const located = locate(path, settings, options);
       const wanted = located.version ?? at;
       const secret = await coffer.secrets
-        .get(located.vault, located.path, wanted === undefined ? {} : { version: wanted })
+        .get(located.vault, located.path, {
+          ...(wanted !== undefined && { version: wanted }),
+          ...(asWritten === true && { resolve: false }),
+        })
         .catch((error: unknown) => {
           throw error instanceof CofferError && paths.length > 1 ? error.about(path) : error;
         });
@@ -252,7 +258,7 @@ async function edit(path: string, options: VaultOption, command: Command): Promi
   if (!isInteractive())
     throw new CommandError('An editor needs a terminal. Use coffer secrets set, which reads standard input.');
   const { coffer, vault } = opened(command, options);
-  const { value, version } = await coffer.secrets.get(vault, path).catch((error: unknown) => {
+  const { value, version } = await coffer.secrets.get(vault, path, { resolve: false }).catch((error: unknown) => {
     if (error instanceof CofferError && error.code === 'SECRET_NOT_FOUND') return { value: '', version: 0 };
     throw error;
   });
@@ -272,6 +278,7 @@ async function remove(path: string, options: VaultOption & { yes?: boolean }, co
   const deleted = await coffer.secrets.delete(vault, path);
   if (isJson) return printJson(deleted);
   note(`Deleted ${vault}/${path}. To take that back: coffer secrets restore ${path} --vault ${vault}`);
+  if (deleted.referred_by.length > 0) note(referrersNote(deleted.referred_by));
 }
 
 async function restore(path: string, options: VaultOption, command: Command): Promise<void> {

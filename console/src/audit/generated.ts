@@ -23,7 +23,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'secrets:update': 'Change a secret’s value, type, protection, metadata or rotation; each change is a new version',
     'secrets:delete': 'Delete a secret; it can be restored until the plan’s retention ends',
     'secrets:restore': 'Restore the most recently deleted secret at this path, or a specific one',
-    'secrets:read_metadata': 'List the versions of a secret, newest first',
+    'secrets:read_metadata': 'What a secret refers to, and which templates refer to it',
     'secrets:rotate': 'Rotate a secret now',
     'secrets:rollback': 'Roll back to an older version, by creating a new version',
     'secrets:move': 'Move a secret with its history, without reading it',

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { nextCursor, object, pageQuery } from '../../kernel/wire/wire.ts';
+import { templateSchemas } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const AggregatedSecret = named(
@@ -12,6 +13,7 @@ const AggregatedSecret = named(
     type: Type.String({ description: 'The type of the secret.' }),
     value: Type.String({ description: 'The value.' }),
     version: Type.Integer({ description: 'The newest version.' }),
+    parts: templateSchemas.templateParts,
   }),
 );
 
@@ -21,7 +23,7 @@ export const aggregateSecrets = endpoint({
   path: '/v1/vaults/{vault}/aggregate',
   summary: 'Read several secrets in one request',
   description:
-    'Secrets that you may not read are omitted, and so are fortress secrets. Each secret is recorded as read.',
+    'Secrets that you may not read are omitted, and so are fortress secrets. Templates are resolved, and omitted if you may not read all that they refer to, or if they cannot be resolved. Each secret is recorded as read.',
   noun: 'secrets',
   credentials: ANY_CALLER,
   tenant: 'own',
@@ -39,6 +41,7 @@ export const aggregateSecrets = endpoint({
   params: object({ vault: vaultName }),
   query: object({
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
+    resolve: templateSchemas.resolve,
     ...pageQuery,
   }),
   body: NONE,

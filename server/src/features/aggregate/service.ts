@@ -8,9 +8,18 @@ import { boundCursor } from '../../kernel/request/list-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { secretResource } from '../secrets/index.ts';
 import { type BulkRow, bulkDecrypt, visibleSecrets } from '../secrets/reading/index.ts';
+import {
+  isAnyPartListed,
+  planTemplates,
+  problemOf,
+  recordPlanned,
+  resolvedValues,
+  type TemplatePlan,
+} from '../secrets/references/index.ts';
 import type * as contract from './contract.ts';
 
 const READABLE = ['secrets:aggregate', 'secrets:read'];
+const NOT_RESOLVED: TemplatePlan = new Map();
 
 /** The secrets are chosen and recorded first. Their values are then decrypted and written a few at a time, so that they are never all in memory. */
 export async function aggregate(
@@ -30,26 +39,33 @@ export async function aggregate(
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
     isShown: isReadable,
   });
-  ctx.record.describe({ prefix: query.prefix ?? '', secrets: page.rows.length });
+  const vaultOf = () => ({ vault: vaultName, vault_id: vault.vault_id });
+  const plan =
+    query.resolve === false ? NOT_RESOLVED : await planTemplates(ctx, page.rows, { vaultOf, mayRead: isReadable });
+  const rows = plan.size === 0 ? page.rows : page.rows.filter((row) => problemOf(plan, row) === null);
+  ctx.record.describe({ prefix: query.prefix ?? '', secrets: rows.length });
+  for (const row of plan.size === 0 ? [] : rows) recordPlanned(ctx, plan, { vault: vaultName, ...row });
   if (vault.log_reads === 1) {
-    for (const { path, secret_id, version } of page.rows) {
+    for (const { path, secret_id, version } of rows) {
       ctx.record.addEntry('secrets:read', secretResource(vaultName, path), {
         secret: secret_id,
         version,
         via: 'aggregate',
       });
     }
-  } else ctx.record.leaveUnrecorded(vaultName, page.rows.length);
+  } else if (isAnyPartListed(plan)) ctx.record.countUnlisted(vaultName, rows.length);
+  else ctx.record.leaveUnrecorded(vaultName, rows.length);
   const next_cursor = await boundCursor(ctx, page.next_cursor);
   return new Streamed(pieces());
 
   async function* pieces(): AsyncGenerator<string> {
     yield `{"vault":${JSON.stringify(vaultName)},"prefix":${JSON.stringify(query.prefix ?? '')},"secrets":[`;
     let separator = '';
-    for await (const opened of bulkDecrypt.inVault(ctx, vault, page.rows, isReadable)) {
-      if (opened.length === 0) continue;
-      const secrets = opened.map(({ row: { path, type, version }, value }) =>
-        JSON.stringify({ path, type, value, version }),
+    const opened = bulkDecrypt.inVault(ctx, vault, rows, isReadable);
+    for await (const resolved of resolvedValues(ctx, opened, plan)) {
+      if (resolved.length === 0) continue;
+      const secrets = resolved.map(({ row: { path, type, version }, value, parts }) =>
+        JSON.stringify({ path, type, value, version, parts }),
       );
       yield separator + secrets.join(',');
       separator = ',';

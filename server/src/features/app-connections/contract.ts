@@ -402,5 +402,5 @@ export const fetchSecret = endpoint({
   }),
   status: 200,
   output: readSecret.output,
-  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED'],
+  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED', 'TEMPLATE_UNRESOLVED'],
 });

@@ -4,6 +4,7 @@ import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import {
   couldRead,
+  couldReadParts,
   grantOf,
   type RiskRow,
   readersInVault,
@@ -11,6 +12,7 @@ import {
   worstOfVaults,
   worstRisks,
 } from '../risk/index.ts';
+import { isTemplate, partsOfTemplates, type TemplatePart } from '../secrets/references/index.ts';
 import { type AssessedRow, assessedSecrets } from '../secrets/storage/index.ts';
 import { isLive } from '../vaults/index.ts';
 import { type VaultRow, vaultsAfter } from '../vaults/storage/index.ts';
@@ -63,7 +65,7 @@ export async function findPaths(
     for await (const secret of riskiestSecrets(db, tenantId, vault.vault_id)) {
       if (waiting.length === 0 || signal.aborted) break;
       if (!worst.accepts(pathScore(WEAKNESS_MAX, secret.risk))) break;
-      const reached = waiting.filter((rights) => couldRead(rights, vault.name, secret.row));
+      const reached = waiting.filter((rights) => couldReadWhole(rights, vault.name, secret));
       decisions += waiting.length;
       if (decisions >= DECISIONS_PER_TURN) {
         decisions = 0;
@@ -82,6 +84,17 @@ export async function findPaths(
 interface RiskySecret {
   row: AssessedRow;
   risk: number;
+  /** What a template is made of; empty for other secrets. */
+  parts: readonly TemplatePart[];
+}
+
+/** A template gives nothing to anyone who may not read all that it is made of. */
+function couldReadWhole(
+  rights: Pick<SameRights, 'ceilings' | 'policies'>,
+  vault: string,
+  { row, parts }: Pick<RiskySecret, 'row' | 'parts'>,
+): boolean {
+  return couldRead(rights, vault, row) && couldReadParts(rights, parts);
 }
 
 interface Reached {
@@ -106,7 +119,7 @@ function addPaths(worst: Worst<FoundPath>, { tenantId, vault, rights, entries, s
     if (!worst.accepts(score)) return;
     const { principal, credential, ceilings } = entry;
     const principalKey = `${principal.type} ${principal.id}`;
-    const isReaching = ceilings.length === 0 || couldRead({ ceilings, policies: rights.policies }, vault, secret.row);
+    const isReaching = ceilings.length === 0 || couldReadWhole({ ceilings, policies: rights.policies }, vault, secret);
     if (done.has(principalKey) || !isReaching) continue;
     done.add(principalKey);
     const { row, risk } = secret;
@@ -156,10 +169,16 @@ async function* riskiestSecrets(db: Reader, tenantId: string, vaultId: string): 
     const risks: RiskRow[] = await worstRisks(db, tenantId, vaultId, { after, limit: SECRETS_AT_ONCE });
     const ids = risks.map(({ secret_id }) => secret_id);
     const rows = new Map((await assessedSecrets.byIds(db, tenantId, ids)).map((row) => [row.secret_id, row]));
+    const parts = await partsOfTemplates(
+      db,
+      tenantId,
+      [...rows.values()].filter(isTemplate).map(({ secret_id }) => secret_id),
+    );
     for (const { secret_id, score_without_value } of risks) {
       const row = rows.get(secret_id);
       // It was deleted or moved since its risk was computed.
-      if (row?.vault_id === vaultId) yield { row, risk: score_without_value };
+      if (row?.vault_id !== vaultId) continue;
+      yield { row, risk: score_without_value, parts: parts.get(row.secret_id) ?? [] };
     }
     after = risks.at(-1) ?? null;
     if (after === null || risks.length < SECRETS_AT_ONCE) return;

@@ -1,3 +1,4 @@
+import type { ResourceAttributes } from '../../kernel/auth/call.ts';
 import type { Subject } from '../../kernel/authz/authorize.ts';
 import { isAuthorized } from '../../kernel/authz/authorize.ts';
 import type { Context } from '../../kernel/request/context.ts';
@@ -23,9 +24,19 @@ export function dependsOnTime({ policies }: Subject): boolean {
 }
 
 /** Whether the author may read the secret, for a request from where the cluster is, without a second factor. */
-export function mayRead({ call, now }: Context, author: Subject, vault: string, row: DecidedRow): boolean {
-  const context = { ip: call.address, mfa: false, time: now, ...attributesOf(row) };
-  return isAuthorized(author, { action: 'secrets:read', resource: secretResource(vault, row.path), context });
+export function mayRead(ctx: Context, author: Subject, vault: string, row: DecidedRow): boolean {
+  return mayReadPart(ctx, author, { vault, path: row.path }, attributesOf(row));
+}
+
+/** The same for what a template refers to, which may not exist. */
+export function mayReadPart(
+  { call, now }: Context,
+  author: Subject,
+  { vault, path }: { vault: string; path: string },
+  attributes: ResourceAttributes,
+): boolean {
+  const context = { ip: call.address, mfa: false, time: now, ...attributes };
+  return isAuthorized(author, { action: 'secrets:read', resource: secretResource(vault, path), context });
 }
 
 /** Whether the author may still compose the environment. */

@@ -9,11 +9,12 @@ import type { Context } from '../../kernel/request/context.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import { attributesOf, secretResource } from '../secrets/index.ts';
 import { bulkDecrypt } from '../secrets/reading/index.ts';
+import { fillTemplate, type PartReader, recordParts } from '../secrets/references/index.ts';
 import { authorNow } from './authors.ts';
 import { checksumOf, contentText, stateChecksum } from './content.ts';
-import { type Authors, basisOf, type Planned, planOf } from './plan.ts';
+import { type Authors, basisOf, type Plan, type Planned, planOf, RightsMoved, refuseMoved } from './plan.ts';
 import type { DesiredSecret, DesiredState, WithheldSecret } from './schemas.ts';
-import { type LoadedPolicy, markNow, type PlannedRow } from './sources.ts';
+import { type Entry, type LoadedPolicy, markNow } from './sources.ts';
 import * as states from './state-store.ts';
 import { type ClusterKey, policiesOf } from './store.ts';
 
@@ -63,8 +64,11 @@ export class DesiredStates {
 
   /** What the policies of a cluster deliver at this moment. */
   async plan(ctx: Context, clusterId: string): Promise<readonly Planned[]> {
-    const { policies, authors } = await this.#load(ctx, clusterId);
-    return (await planOf(ctx, policies, authors)).planned;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const plan = await planIfUnmoved(ctx, await this.#load(ctx, clusterId));
+      if (plan !== null) return plan.planned;
+    }
+    throw keepChanging();
   }
 
   async read(ctx: Context, clusterId: string): Promise<DesiredState | NotModified> {
@@ -79,7 +83,9 @@ export class DesiredStates {
     for (let tries = 0; tries < TRIES; tries++) {
       const loaded = await this.#load(ctx, clusterId);
       const { version } = ctx.database;
-      const { planned, mark } = await planOf(ctx, loaded.policies, loaded.authors);
+      const plan = await planIfUnmoved(ctx, loaded);
+      if (plan === null) continue;
+      const { planned, mark } = plan;
       // A workload belongs to a connection with limits of its own, which a cluster must not widen.
       if (!isCluster) await refuseUnlessAllReadable(ctx, planned);
       const basis = basisOf(planned);
@@ -90,9 +96,7 @@ export class DesiredStates {
       const answer = await this.#answer(ctx, state, planned, basis);
       if (answer !== null) return answer;
     }
-    throw new CofferError('UNAVAILABLE', 'The secrets of the cluster keep changing: repeat the request.', {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
+    throw keepChanging();
   }
 
   /** The basis that a new plan would have, if that is certain without making one. */
@@ -196,6 +200,20 @@ export class DesiredStates {
   }
 }
 
+function keepChanging(): CofferError {
+  return new CofferError('UNAVAILABLE', 'The secrets of the cluster keep changing: repeat the request.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+/** Null if rights changed while templates were resolved for it. */
+function planIfUnmoved(ctx: Context, { policies, authors }: Loaded): Promise<Plan | null> {
+  return planOf(ctx, policies, authors).catch((error: unknown) => {
+    if (error instanceof RightsMoved) return null;
+    throw error;
+  });
+}
+
 function cacheKey({ tenantId }: Context, clusterId: string): string {
   return `${tenantId} ${clusterId}`;
 }
@@ -214,7 +232,7 @@ function notModified(ctx: Context, state: states.StateRow): NotModified {
 export async function refuseUnlessAllReadable(ctx: Context, planned: readonly Planned[]): Promise<void> {
   const slice = TimeSlice.of(ctx.tenantId);
   for (const { entries } of planned) {
-    for (const { row } of entries) {
+    for (const row of entries.flatMap(({ row: whole, template }) => [whole, ...(template?.parts ?? [])])) {
       const pause = slice.pause();
       if (pause !== undefined) await pause;
       if (ctx.access.may('secrets:read', secretResource(row.vault, row.path), attributesOf(row))) continue;
@@ -227,9 +245,6 @@ export async function refuseUnlessAllReadable(ctx: Context, planned: readonly Pl
   }
 }
 
-/** Thrown where the values are decrypted, if the rights of anybody in the tenant changed since the plan was made. */
-class RightsMoved extends Error {}
-
 /** The values of every policy that delivers; null if one of them is no longer what was planned. */
 async function decrypted(ctx: Context, planned: readonly Planned[]): Promise<DesiredSecret[] | null> {
   const delivered = planned.filter(({ withheld }) => withheld === null);
@@ -239,24 +254,31 @@ async function decrypted(ctx: Context, planned: readonly Planned[]): Promise<Des
   const values = new Map<string, string>();
   try {
     for await (const opened of bulkDecrypt.acrossVaults(ctx, rows, refuseMoved)) {
-      for (const { row, value } of opened) values.set(row.secret_id, Buffer.from(value, 'utf8').toString('base64'));
+      for (const { row, value } of opened) values.set(row.secret_id, value);
     }
+    if (values.size < rows.length) return null;
+    const secrets: DesiredSecret[] = [];
+    for (const { policy, entries } of delivered) {
+      const { namespace, secret_name: name, secret_type: type } = policy;
+      const data: Record<string, string> = {};
+      for (const entry of entries) {
+        const value = await deliveredValue(ctx, entry, values.get(entry.row.secret_id) ?? '');
+        data[entry.key] = Buffer.from(value, 'utf8').toString('base64');
+      }
+      const secret = { namespace, name, type, data };
+      secrets.push({ ...secret, checksum: checksumOf(secret) });
+    }
+    return secrets;
   } catch (error) {
     if (error instanceof RightsMoved) return null;
     throw error;
   }
-  if (values.size < rows.length) return null;
-  return delivered.map(({ policy, entries }) => {
-    const { namespace, secret_name: name, secret_type: type } = policy;
-    const data = Object.fromEntries(entries.map(({ key, row }) => [key, values.get(row.secret_id) ?? '']));
-    const secret = { namespace, name, type, data };
-    return { ...secret, checksum: checksumOf(secret) };
-  });
 }
 
-/** Runs only once rights have changed. The decisions of the plan are then made again, all of them. */
-function refuseMoved(_: PlannedRow): boolean {
-  throw new RightsMoved();
+const UNMOVED: PartReader = { action: 'secrets:read', mayRead: refuseMoved, mayStillRead: refuseMoved };
+
+function deliveredValue(ctx: Context, { template }: Entry, text: string): Promise<string> | string {
+  return template === undefined ? text : fillTemplate(ctx, { text }, template.parts, UNMOVED);
 }
 
 function withheldOf(planned: readonly Planned[]): WithheldSecret[] {
@@ -277,8 +299,9 @@ function record(ctx: Context, { cluster_id, generation }: states.StateRow, plann
       ctx.record.addEntry('cluster_policies:withhold', `cluster/${cluster_id}`, { ...about, reason: withheld });
       continue;
     }
-    for (const { key, row } of entries) {
+    for (const { key, row, template } of entries) {
       paths++;
+      recordParts(ctx, secretResource(row.vault, row.path), template?.parts ?? [], true);
       ctx.record.addEntry('secrets:read', secretResource(row.vault, row.path), {
         secret: row.secret_id,
         version: row.version,

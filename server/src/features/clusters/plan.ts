@@ -2,9 +2,10 @@ import type { Subject } from '../../kernel/authz/authorize.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { someInSlices } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
-import { dependsOnTime, mayCompose, mayRead } from './authors.ts';
+import { isTemplate, type PartReader, planTemplates, problemOf, TemplateProblem } from '../secrets/references/index.ts';
+import { dependsOnTime, mayCompose, mayRead, mayReadPart } from './authors.ts';
 import { DATA_KEY_CHARS_MAX, type WithheldReason } from './schemas.ts';
-import { type Found, type LoadedPolicy, type PlannedRow, Sources } from './sources.ts';
+import { type Entry, type Found, type LoadedPolicy, Sources } from './sources.ts';
 import type { PolicyRow } from './store.ts';
 
 /** What Kubernetes accepts in one Secret. */
@@ -15,7 +16,7 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** A policy with the secrets it names, as far as they were found, and why it delivers nothing, if so. */
 export interface Planned {
   policy: PolicyRow;
-  entries: readonly { key: string; row: PlannedRow }[];
+  entries: readonly Entry[];
   withheld: WithheldReason | null;
 }
 
@@ -33,21 +34,20 @@ export async function planOf(ctx: Context, policies: readonly LoadedPolicy[], au
   await sources.load(policies);
   const planned: Planned[] = [];
   let bytes = 0;
+  let hasTemplate = false;
   for (const policy of policies) {
-    const found = await sources.secretsOf(policy);
-    const size = found.entries.reduce((sum, { row }) => sum + row.sealed_bytes, 0);
-    const withheld = await reasonFor(
-      ctx,
-      { policy: policy.row, author: authors.get(policy.row.author_id) ?? null },
-      found,
-      size,
-    );
+    const author = authors.get(policy.row.author_id) ?? null;
+    const found = await withTemplates(ctx, author, await sources.secretsOf(policy));
+    hasTemplate ||= found.entries.some(({ row }) => isTemplate(row));
+    const size = found.entries.reduce((sum, { row, template }) => sum + (template?.bytes ?? row.sealed_bytes), 0);
+    const withheld = await reasonFor(ctx, { policy: policy.row, author }, found, size);
     const isBeyond = withheld === null && bytes + size > ANSWER_BYTES_MAX;
     if (withheld === null && !isBeyond) bytes += size;
     planned.push({ policy: policy.row, entries: found.entries, withheld: isBeyond ? 'too_large' : withheld });
   }
   const isTimed = [...authors.values()].some((author) => author !== null && dependsOnTime(author));
-  return { planned, mark: isTimed ? null : sources.mark() };
+  // The mark does not cover what templates refer to.
+  return { planned, mark: isTimed || hasTemplate ? null : sources.mark() };
 }
 
 /** Changes whenever the content of the answer may have changed: a policy, a decision, a secret or its version. */
@@ -55,10 +55,55 @@ export function basisOf(planned: readonly Planned[]): string {
   const parts = planned.map(({ policy, entries, withheld }) => [
     policy.policy_id,
     withheld,
-    withheld === null ? entries.map(({ key, row }) => [key, row.secret_id, row.version]) : [],
+    withheld === null ? entries.map(basisOfEntry) : [],
   ]);
   return sha256(JSON.stringify(parts)).toString('hex');
 }
+
+function basisOfEntry({ key, row, template }: Entry): unknown[] {
+  const parts = template?.parts.map(({ secret_id, version }) => [secret_id, version]);
+  return [key, row.secret_id, row.version, ...(parts === undefined ? [] : [parts])];
+}
+
+/** Thrown where something is decrypted, if the rights of anybody in the tenant changed since the plan was begun. */
+export class RightsMoved extends Error {}
+
+/** Runs only once rights have changed. The decisions of the plan are then made again, all of them. */
+export function refuseMoved(): boolean {
+  throw new RightsMoved();
+}
+
+/** Resolves the templates with the rights of the author, who must be allowed to read all that they are made of. */
+async function withTemplates(ctx: Context, author: Subject | null, found: Found): Promise<Found> {
+  const rows = found.entries.map(({ row }) => row).filter(isTemplate);
+  const isUnusable = ({ row }: Entry) =>
+    row.protection === 'fortress' || author === null || !mayRead(ctx, author, row.vault, row);
+  if (author === null || rows.length === 0 || found.problem !== null || found.entries.some(isUnusable)) return found;
+  const reader: PartReader = {
+    action: 'secrets:read',
+    mayRead: ({ vault, path }, attributes) => mayReadPart(ctx, author, { vault, path }, attributes),
+    mayStillRead: refuseMoved,
+  };
+  const plan = await planTemplates(ctx, rows, { vaultOf: (row) => row, mayRead: refuseMoved, reader });
+  const entries = found.entries.map((entry): Entry => {
+    const template = plan.get(entry.row.secret_id);
+    return template === undefined || template instanceof TemplateProblem ? entry : { ...entry, template };
+  });
+  const problem = rows.map((row) => problemOf(plan, row)).find((one) => one !== null);
+  return { entries, problem: problem === undefined ? null : REASONS[problem.reason] };
+}
+
+const REASONS: Record<TemplateProblem['reason'], WithheldReason> = {
+  unreadable: 'access_lost',
+  missing: 'secret_missing',
+  fortress: 'fortress',
+  zero_knowledge: 'zero_knowledge',
+  too_large: 'too_large',
+  environment: 'template_unresolved',
+  too_deep: 'template_unresolved',
+  too_many: 'template_unresolved',
+  no_field: 'template_unresolved',
+};
 
 async function reasonFor(
   ctx: Context,

@@ -155,6 +155,7 @@ export const WITHHELD_REASONS = {
   fortress: 'A secret has become a fortress secret.',
   zero_knowledge: 'A secret is in a zero-knowledge vault.',
   key_conflict: 'Two secrets would have the same key, or a key would be too long.',
+  template_unresolved: 'A template refers to a secret in a way that cannot be resolved.',
   empty: 'There is no secret.',
   too_large: 'The values are larger than a Kubernetes Secret may be, or the whole answer would be too large.',
 } as const;

@@ -1,15 +1,8 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { effectiveSecrets } from '../environments/index.ts';
-import {
-  type DecidedRow,
-  type MarkedRow,
-  markAt,
-  markBelow,
-  markOf,
-  secretsAt,
-  secretsBelow,
-} from '../secrets/reading/index.ts';
+import { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from '../secrets/reading/index.ts';
+import type { PlannedTemplate, TypedRow } from '../secrets/references/index.ts';
 import { isLive } from '../vaults/index.ts';
 import { findVaultById, type VaultRow, vaultDigest } from '../vaults/storage/index.ts';
 import { MAPPINGS_MAX, type WithheldReason } from './schemas.ts';
@@ -21,13 +14,20 @@ export interface LoadedPolicy {
   mappings: readonly (readonly [key: string, path: string])[];
 }
 
-export interface PlannedRow extends DecidedRow {
+export interface PlannedRow extends TypedRow {
   vault_id: string;
   vault: string;
 }
 
+/** One value that is delivered; of a template with all that it is made of. */
+export interface Entry {
+  key: string;
+  row: PlannedRow;
+  template?: PlannedTemplate;
+}
+
 export interface Found {
-  entries: readonly { key: string; row: PlannedRow }[];
+  entries: readonly Entry[];
   /** Why the entries are not all that the policy names. */
   problem: WithheldReason | null;
 }
@@ -143,9 +143,9 @@ function digestOf(vaults: readonly string[][], below: readonly string[]): string
 }
 
 /** Written out, because spreading the rows of a driver takes most of the time of a fetch that finds nothing new. */
-function located({ vault_id, name }: VaultRow, row: DecidedRow): PlannedRow {
-  const { secret_id, version, protection, path, environment, tags, sealed_bytes } = row;
-  return { secret_id, version, protection, path, environment, tags, sealed_bytes, vault_id, vault: name };
+function located({ vault_id, name }: VaultRow, row: TypedRow): PlannedRow {
+  const { secret_id, type, version, protection, path, environment, tags, sealed_bytes } = row;
+  return { secret_id, type, version, protection, path, environment, tags, sealed_bytes, vault_id, vault: name };
 }
 
 /** The rest of the path as a key: a dot for each slash, and an underscore for what a key cannot have. */

@@ -5,7 +5,18 @@ import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { attributesOf, secretResource } from '../secrets/index.ts';
-import { bulkDecrypt, type Opened } from '../secrets/reading/index.ts';
+import { bulkDecrypt } from '../secrets/reading/index.ts';
+import {
+  isTemplate,
+  partsVersions,
+  planTemplates,
+  problemOf,
+  type Resolved,
+  recordPlanned,
+  resolvedValues,
+  type TemplatePlan,
+  TemplateProblem,
+} from '../secrets/references/index.ts';
 import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import {
   ENV_FILE_TYPE,
@@ -44,9 +55,13 @@ export async function compose(
   const all = effectiveOf(rows);
   const entries = query.key_name === undefined ? all : all.filter(({ key_name }) => key_name === query.key_name);
   const isResolved = query.resolve === true;
-  const given = isResolved ? await filterInSlices(ctx.tenantId, entries, (entry) => mayBeGiven(ctx, entry)) : [];
-  const opened = () => bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry));
+  const mayRead = (entry: Effective) => mayBeGiven(ctx, entry);
+  const readable = isResolved ? await filterInSlices(ctx.tenantId, entries, mayRead) : [];
+  const plan = await planTemplates(ctx, readable, { vaultOf: (entry) => entry, mayRead });
+  const given = readable.filter((entry) => problemOf(plan, entry) === null);
+  const opened = () => resolvedValues(ctx, bulkDecrypt.acrossVaults(ctx, given, mayRead), plan);
   if (format !== undefined) {
+    refuseUnresolved(plan);
     refuseIncomplete(entries, given);
     if (format !== 'json') await refuseUnwritable(format, opened(), permittedBy(query));
   }
@@ -58,18 +73,28 @@ export async function compose(
     entries: entries.length,
     values: given.length,
   });
-  for (const { vault, path, secret_id, version, log_reads } of given) {
+  for (const entry of given) {
+    const { vault, path, secret_id, version, log_reads } = entry;
     if (log_reads === 0) ctx.record.countUnlisted(vault, 1);
     else
       ctx.record.addEntry('secrets:read', secretResource(vault, path), { secret: secret_id, version, via: 'compose' });
+    recordPlanned(ctx, plan, entry);
   }
-  if (format === undefined) return new Streamed(pieces(leaf, withValues(entries, opened())));
+  if (format === undefined) {
+    const versions = await partsVersions(ctx, entries.filter(isTemplate).filter(mayRead));
+    return new Streamed(pieces(leaf, withValues(entries, opened(), versions)));
+  }
   if (format === 'json') return new Streamed(asJson(opened()));
   ctx.setHeader('Content-Type', ENV_FILE_TYPE);
   return new Streamed(asEnvFile(format, opened()));
 }
 
-type Values = AsyncGenerator<Opened<Effective>[]>;
+type Values = AsyncGenerator<Resolved<Effective>[]>;
+
+/** What refuses one template by itself, except that it may not be read, which `refuseIncomplete` says of all together. */
+function refuseUnresolved(plan: TemplatePlan): void {
+  for (const one of plan.values()) if (one instanceof TemplateProblem && one.reason !== 'unreadable') throw one;
+}
 
 /** A program that starts without one of its variables may do harm, so a format has all values or is refused. */
 function refuseIncomplete(entries: readonly Effective[], given: readonly Effective[]): void {
@@ -164,22 +189,28 @@ function mayBeGiven(ctx: Context, entry: Effective): boolean {
 }
 
 /** Yields every entry in order, some at a time, with its value where one is returned. An entry whose version was deleted meanwhile has no value. */
-async function* withValues(entries: readonly Effective[], opened: Values): AsyncGenerator<ComposeEntry[]> {
+async function* withValues(
+  entries: readonly Effective[],
+  opened: Values,
+  versions: ReadonlyMap<string, string>,
+): AsyncGenerator<ComposeEntry[]> {
+  const wire = (entry: Effective) => toWire(entry, versions.get(entry.secret_id));
   const rest = entries.values();
   for await (const some of opened) {
     const ready: ComposeEntry[] = [];
-    for (const { row, value } of some) {
+    for (const { row, value, parts } of some) {
       for (const entry of rest) {
-        if (entry !== row) ready.push(toWire(entry));
+        if (entry !== row) ready.push(wire(entry));
         else {
-          ready.push({ ...toWire(entry), value, ...(entry.is_zero_knowledge === 1 && { sealed: true as const }) });
+          const sealed = entry.is_zero_knowledge === 1 && { sealed: true as const };
+          ready.push({ ...wire(entry), value, ...(parts !== undefined && { parts }), ...sealed });
           break;
         }
       }
     }
     yield ready;
   }
-  yield [...rest].map(toWire);
+  yield [...rest].map(wire);
 }
 
 async function* pieces(leaf: store.ComposedRow, entries: AsyncGenerator<ComposeEntry[]>): AsyncGenerator<string> {
@@ -193,6 +224,7 @@ async function* pieces(leaf: store.ComposedRow, entries: AsyncGenerator<ComposeE
   yield '}}';
 }
 
-function toWire({ key_name, secret_no, version, source }: Effective): ComposeEntry {
-  return { key_name, value_ref: `secret:${secret_no}:v${version}`, source };
+function toWire({ key_name, secret_no, version, source }: Effective, parts_version: string | undefined): ComposeEntry {
+  const entry = { key_name, value_ref: `secret:${secret_no}:v${version}`, source };
+  return parts_version === undefined ? entry : { ...entry, parts_version };
 }

@@ -16,6 +16,7 @@ import {
   resourceName,
   timestampText,
 } from '../../kernel/wire/wire.ts';
+import { templateSchemas } from '../secrets/index.ts';
 import { ENV_FILE_TYPE, permittedNames } from '../transfer/index.ts';
 
 /** Levels from the root to the leaf. */
@@ -101,6 +102,8 @@ export const ComposeEntry = named(
     value: Type.Optional(
       Type.String({ description: 'Only with `resolve`, if you may read the secret and it is not a fortress secret.' }),
     ),
+    parts: templateSchemas.templateParts,
+    parts_version: templateSchemas.partsVersion,
     sealed: Type.Optional(
       Type.Literal(true, {
         description: 'The secret is in a zero-knowledge vault, and `value` is its envelope, which a client opens.',
@@ -339,7 +342,7 @@ export const composeEnvironment = endpoint({
   description:
     'If a name is bound more than once, the binding nearest to this environment applies. Deleted secrets are omitted. With `resolve`, ' +
     'entries whose secret you may read include its value, and each is recorded as read; of a zero-knowledge secret it is the envelope, ' +
-    'with `sealed`. With `format`, which requires `resolve`, the response is names and values alone, as a .env file, for shells, or as a JSON object; it is refused ' +
+    'with `sealed`. A template has its value if you may read all that it refers to and it can be resolved. With `format`, which requires `resolve`, the response is names and values alone, as a .env file, for shells, or as a JSON object; it is refused ' +
     'unless you may read every value, none is sealed or of a fortress secret, and every reader of the format gets the same value.',
   permission: 'environments:compose',
   rate: 'aggregate',
@@ -360,5 +363,5 @@ export const composeEnvironment = endpoint({
   raw: 'application/json; charset=utf-8',
   otherRaw: [ENV_FILE_TYPE],
   rawSchema: ComposeAnswer,
-  errors: ['NOT_FOUND', 'ZkBoundaryViolation'],
+  errors: ['NOT_FOUND', 'ZkBoundaryViolation', 'TEMPLATE_UNRESOLVED'],
 });

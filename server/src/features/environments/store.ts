@@ -274,6 +274,7 @@ export interface ComposedRow {
   secret_id: string | null;
   secret_no: number | null;
   path: string | null;
+  type: string | null;
   environment: string | null;
   tags: string | null;
   protection: 'standard' | 'fortress' | null;
@@ -365,6 +366,7 @@ export async function composition(
       's.secret_id',
       's.secret_no',
       's.path',
+      's.type',
       's.environment',
       's.tags',
       's.protection',

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/wire/wire.ts';
-import { pathText, VERSION_MAX } from '../secrets/index.ts';
+import { pathText, templateSchemas, VERSION_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const summaryFields = {
@@ -23,7 +23,7 @@ const OperatorSecretSummary = named(
 export const OperatorSecret = named(
   'OperatorSecret',
   'A secret with its value, as returned to the External Secrets Operator.',
-  object({ ...summaryFields, value: Type.String({ description: 'The value.' }) }),
+  object({ ...summaryFields, value: Type.String({ description: 'The value.' }), parts: templateSchemas.templateParts }),
 );
 
 const PROPERTY_LENGTH_MAX = 1024;
@@ -68,7 +68,7 @@ const property = Type.Optional(
 const singleSecret = {
   plaintext: true,
   output: OperatorSecret,
-  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
+  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED', 'ZkBoundaryViolation', 'TEMPLATE_UNRESOLVED'],
 } as const;
 
 export const operatorSecretById = endpoint({

@@ -80,8 +80,9 @@ async function read(
   if (!isLive(vault)) throw vaultNotFound();
   refuseInZeroKnowledge(vault, 'Serving a value to a cluster');
   const given = property === undefined ? value : memberOf(value, property);
-  const { version: current, updated_at } = shown;
-  return { id, name: path, vault: vaultName, path, type, value: given, version: current, updated_at };
+  const { version: current, updated_at, parts } = shown;
+  const served = { id, name: path, vault: vaultName, path, type, value: given, version: current, updated_at };
+  return parts === undefined ? served : { ...served, parts };
 }
 
 /** A 404 would make the operator remove a secret that exists, and the whole value in place of a member would reach programs that expect the member. */

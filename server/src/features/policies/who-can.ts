@@ -13,6 +13,7 @@ import type { Body } from '../../kernel/endpoint/declaration.ts';
 import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { visibleAttributes } from '../secrets/reading/index.ts';
+import { visibleParts } from '../secrets/references/index.ts';
 import { isLive, vaultAttributes } from '../vaults/index.ts';
 import { findVault } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
@@ -20,6 +21,8 @@ import type { PolicyParts } from './links.ts';
 import type { AllowedPrincipal, GrantedBy } from './schemas.ts';
 
 const SHOWN_MAX = 200;
+/** Every action that reveals a value. Reading a template takes it on everything that the template refers to. */
+const SHOWING = ['secrets:read', 'eso:read'];
 
 /** Principals with the same rights, and where each of these rights comes from. */
 export interface RightsOfSome {
@@ -70,17 +73,21 @@ export async function allowedPrincipals(
   resource: string,
 ): Promise<{ principals: AllowedPrincipal[]; hidden: Hidden[] }> {
   const described = { resource, attributes: await visibleAttributes(ctx, resource) };
-  const isKnown = await seesVaultOf(ctx, resource);
+  const parts = SHOWING.includes(action) ? await visibleParts(ctx, resource) : [];
+  let isKnown = await seesVaultOf(ctx, resource);
+  for (const part of parts) isKnown &&= await seesVaultOf(ctx, part.resource);
   const found: AllowedPrincipal[] = [];
   const hidden: Hidden[] = [];
   const slice = TimeSlice.of(ctx.tenantId);
-  for (const whole of await rightsOfEverybody(ctx.database.read, ctx.tenantId, ctx.now)) {
+  for (const all of await rightsOfEverybody(ctx.database.read, ctx.tenantId, ctx.now)) {
     const pause = slice.pause();
     if (pause !== undefined) await pause;
-    const rights = isKnown ? whole : withoutTies(whole);
-    if (!couldDo(rights, action, described)) continue;
-    const context = { ...described.attributes, time: ctx.now };
-    const conditional = !isAllowed(rights.policies, { action, resource, context });
+    const rights = isKnown ? all : withoutTies(all);
+    const whole = [described, ...parts];
+    if (!whole.every((one) => couldDo(rights, action, one))) continue;
+    const conditional = whole.some(({ resource, attributes }) => {
+      return !isAllowed(rights.policies, { action, resource, context: { ...attributes, time: ctx.now } });
+    });
     const because = reasons(rights, action, described);
     let unseen = 0;
     for (const { kind, id, name, resources } of rights.principals) {

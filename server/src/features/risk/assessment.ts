@@ -4,12 +4,13 @@ import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Kernel } from '../../kernel/request/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { RiskFactor } from '../secrets/index.ts';
+import { isTemplate, partsOfTemplates } from '../secrets/references/index.ts';
 import { type AssessedRow, assessedSecrets } from '../secrets/storage/index.ts';
 import { fingerprintKey } from '../secrets/value/index.ts';
 import type { VaultRow } from '../vaults/storage/index.ts';
 import { commonFingerprints } from './common-values.ts';
 import { readsSince, type SecretReadRow } from './read-store.ts';
-import { couldRead, loadReaders, readersInVault, type SameRights } from './readers.ts';
+import { couldRead, couldReadParts, loadReaders, readersInVault, type SameRights } from './readers.ts';
 import { type AnomalyPoints, type Facts, isEstablished, riskFactorsFor, STALE_AFTER_DAYS } from './scoring.ts';
 
 /** Evaluations of rights before other work has a turn. */
@@ -82,10 +83,16 @@ export class Assessment {
     const readsBySecret = Map.groupBy(recent, ({ secret_id }) => secret_id);
     await this.#countEqual(vault, rows);
     const inVault = await this.#readersIn(vault.name);
+    const parts = await partsOfTemplates(
+      db,
+      tenantId,
+      rows.filter(isTemplate).map(({ secret_id }) => secret_id),
+    );
     const found = new Map<string, RiskFactor[]>();
     let decisions = 0;
     for (const row of rows) {
-      const readers = inVault.filter((rights) => couldRead(rights, vault.name, row));
+      const ofRow = parts.get(row.secret_id) ?? [];
+      const readers = inVault.filter((rights) => couldRead(rights, vault.name, row) && couldReadParts(rights, ofRow));
       const facts: Facts = {
         now,
         type: row.type,

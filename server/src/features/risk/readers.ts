@@ -16,6 +16,7 @@ import {
 import { groupNames, groupsOfUsers } from '../groups/storage/index.ts';
 import { policiesAttachedTo, type RightsOfSome } from '../policies/index.ts';
 import { attributesOf, secretResource } from '../secrets/index.ts';
+import type { TemplatePart } from '../secrets/references/index.ts';
 import type { AssessedRow } from '../secrets/storage/index.ts';
 import { activeUsersAfter, type UserRow } from '../users/storage/index.ts';
 import { type DatedMembership, membershipsOf } from '../vaults/index.ts';
@@ -107,6 +108,14 @@ export function couldRead(
       withinCeiling(ceilings, { action, resource: described.resource, context }) === 'ok' &&
       couldShow(policies, [action], described),
   );
+}
+
+/** Whether they could read everything that a template is made of. Nobody can while a part does not exist. */
+export function couldReadParts(
+  rights: Pick<SameRights, 'ceilings' | 'policies'>,
+  parts: readonly TemplatePart[],
+): boolean {
+  return parts.every(({ vault, row }) => row !== undefined && couldRead(rights, vault, row));
 }
 
 /** The nearest grant by which they could read the secret. */

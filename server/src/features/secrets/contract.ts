@@ -28,8 +28,11 @@ import {
   pathText,
   Rotation,
   reason,
+  referredBy,
+  resolve,
   Secret,
   SecretWithValue,
+  secretNames,
   secretParams,
   typeText,
   VALUE_BODY_BYTES_MAX,
@@ -143,14 +146,17 @@ export const readSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Read a secret with its value',
   description:
-    'Returns the newest version unless `version` is given. A fortress secret requires a recent second factor.',
+    'Returns the newest version unless `version` is given. A fortress secret requires a recent second factor. A secret of type `template` is returned with the newest values that it refers to, which requires the same permission on each of them; `resolve=false` returns it as it is written.',
   permission: 'secrets:read',
   audit: 'secrets:read',
   plaintext: true,
   params: secretParams,
-  query: object({ version: Type.Optional(described('The version to read; default: the newest.', versionNumber)) }),
+  query: object({
+    version: Type.Optional(described('The version to read; default: the newest.', versionNumber)),
+    resolve,
+  }),
   output: SecretWithValue,
-  errors: [...MISSING, 'VERSION_NOT_FOUND', 'MFA_REQUIRED'],
+  errors: [...MISSING, 'VERSION_NOT_FOUND', 'MFA_REQUIRED', 'TEMPLATE_UNRESOLVED'],
 });
 
 export const updateSecret = endpoint({
@@ -203,6 +209,7 @@ export const deleteSecret = endpoint({
     path: Type.String({ description: 'The path of the deleted secret.' }),
     deleted_at: timestampText,
     purge_at: timestampText,
+    referred_by: referredBy,
   }),
   errors: [...MISSING, 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
@@ -379,6 +386,7 @@ export const moveSecret = endpoint({
     'Requires secrets:move on the source and secrets:create on the destination. If you cannot read the secret at the source, the destination must not make it readable to you. In a zero-knowledge vault `value` becomes the next version.',
   permission: 'secrets:move',
   audit: 'secrets:move',
+  output: object({ ...Secret.properties, referred_by: referredBy }),
   errors: [...relocation.errors, 'VERSION_CONFLICT'],
 });
 
@@ -393,4 +401,23 @@ export const copySecret = endpoint({
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,
+});
+
+export const readReferences = endpoint({
+  ...reading,
+  name: 'readReferences',
+  path: '/v1/vaults/{vault}/references/{path*}',
+  summary: 'What a secret refers to, and which templates refer to it',
+  description: 'Shows no values. What a template refers to is in its value, so it is shown to callers who may read it.',
+  permission: 'secrets:read_metadata',
+  audit: 'secrets:read_metadata',
+  params: secretParams,
+  output: object({
+    refers_to: nullable(
+      secretNames('What the template refers to, by the names in its text. Empty for other secrets.'),
+      'Null if you may not read the secret.',
+    ),
+    referred_by: secretNames('Templates that refer to it, of which you may see the metadata; at most 100.'),
+  }),
+  errors: [...MISSING],
 });

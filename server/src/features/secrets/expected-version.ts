@@ -2,7 +2,8 @@ import { CofferError, invalidField } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { SecretRow } from './storage/tables.ts';
 
-const IF_MATCH = /^"v([1-9]\d{0,8})"$/;
+/** The ETag of a resolved template also says the versions of its parts, which a change of its text does not depend on. */
+const IF_MATCH = /^"v([1-9]\d{0,8})(?:-[0-9a-f]{16})?"$/;
 
 /** `expected_version` and `If-Match` mean the same; a request that sends both must send equal versions. */
 export function requireVersion(ctx: Context, row: Pick<SecretRow, 'version'>, expected: number | undefined): void {

@@ -8,6 +8,7 @@ import { purgeSecrets, purgeSecretsJob } from './lifecycle/retention.ts';
 import { secretNeeds, secretsRemoved, sharedSecretReader } from './links.ts';
 import { list, listVersions, secretIds } from './reading/listing.ts';
 import { SecretReader } from './reading/secret-reader.ts';
+import { readReferences } from './references/service.ts';
 import { BackendRotations } from './rotation/backend-rotation.ts';
 import { PostgresRole } from './rotation/backends/postgres-role.ts';
 import { rotate } from './rotation/rotate.ts';
@@ -24,6 +25,8 @@ export const secretsFeature = feature({
     plain: {
       secret_expiry_announcements:
         'says which ends of secrets were announced; a forged row leaves one out, a removed one announces it again',
+      secret_references:
+        'finds templates by what they refer to, for warnings, events and reports; a read resolves what the sealed value itself says',
       secret_tags: 'finds secrets by their tags; what is decided on are the tags of the secret’s own row',
     },
   },
@@ -53,12 +56,13 @@ export const secretsFeature = feature({
         listSecrets: (ctx, { params, query }) => list(ctx, parts, params.vault, query),
         createSecret: (ctx, { params, body }) => secrets.create(ctx, params.vault, body),
         readSecret: {
-          handle: (ctx, { params, query }) => reader.read(ctx, params, query.version),
+          handle: (ctx, { params, query }) => reader.read(ctx, params, query),
           prefetch: (ctx, known) => reader.prefetch(ctx, known),
         },
         updateSecret: (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body),
         deleteSecret: (ctx, { params }) => secrets.remove(ctx, params.vault, params.path),
         restoreSecret: (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body),
+        readReferences: (ctx, { params }) => readReferences(ctx, reader, params),
         listVersions: (ctx, { params, query }) => listVersions(ctx, reader, params, query),
         rotateSecret: (ctx, { params, body }) => rotate(ctx, backends, params, body),
         rollbackSecret: (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body),

@@ -3,7 +3,7 @@ import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint/declaration.ts';
 import { named } from '../../kernel/wire/named-schemas.ts';
 import { object, objectWithExamples, oneOf, record } from '../../kernel/wire/wire.ts';
-import { VALUE_BYTES_MAX } from '../secrets/index.ts';
+import { templateSchemas, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 export const IMPORT_ENTRIES_MAX = 1000;
@@ -156,7 +156,7 @@ export const exportSecrets = endpoint({
   path: '/v1/vaults/{vault}/export',
   summary: 'Export all secrets of a vault, as a .env file or a flat JSON object',
   description:
-    'Requires permission to read all of them; fortress secrets are never exported. In an environment file a path becomes a variable name: `db/password` is DB_PASSWORD. `dotenv` is for shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` for `docker run --env-file`, `shell` only for shells (`. file`), with any value; each of these reads the exact values back. A value that they would not all read identically is rejected with 422 and its path.',
+    'Requires permission to read all of them, and all that templates refer to, which are resolved; fortress secrets are never exported. In an environment file a path becomes a variable name: `db/password` is DB_PASSWORD. `dotenv` is for shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` for `docker run --env-file`, `shell` only for shells (`. file`), with any value; each of these reads the exact values back. A value that they would not all read identically is rejected with 422 and its path.',
   permission: 'secrets:export',
   rate: 'aggregate',
   bulk: true,
@@ -166,6 +166,7 @@ export const exportSecrets = endpoint({
     format: Type.Optional(oneOf(['json', 'dotenv', 'docker', 'shell'], 'Default: json.')),
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
     permit: Type.Optional(permittedNames),
+    resolve: templateSchemas.resolve,
   }),
   body: NONE,
   bodyBytesMax: BODY_BYTES_DEFAULT,
@@ -174,5 +175,5 @@ export const exportSecrets = endpoint({
   raw: 'application/json; charset=utf-8',
   otherRaw: [ENV_FILE_TYPE],
   rawSchema: Type.Record(Type.String(), Type.String(), { description: 'Values by path.' }),
-  errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
+  errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation', 'TEMPLATE_UNRESOLVED'],
 });

@@ -5,7 +5,15 @@ import { someInSlices, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { secretResource } from '../secrets/index.ts';
-import { bulkDecrypt, type DecidedRow, type Opened, visibleSecrets } from '../secrets/reading/index.ts';
+import { bulkDecrypt, type Opened, visibleSecrets } from '../secrets/reading/index.ts';
+import {
+  planTemplates,
+  problemOf,
+  recordPlanned,
+  resolvedValues,
+  type TemplatePlan,
+  type TypedRow,
+} from '../secrets/references/index.ts';
 import { refuseInZeroKnowledge } from '../secrets/value/index.ts';
 import type { VaultRow } from '../vaults/storage/index.ts';
 import type * as contract from './contract.ts';
@@ -13,7 +21,8 @@ import { ENV_FILE_TYPE } from './contract.ts';
 import { type EnvFileFormat, envFileLine, envFileRefusal, nameRefusal, unpermitted, variableName } from './env-file.ts';
 
 const EXPORTABLE = ['secrets:export', 'secrets:read'];
-type Values = AsyncGenerator<Opened<DecidedRow>[]>;
+const NOT_RESOLVED: TemplatePlan = new Map();
+type Values = AsyncGenerator<Opened<TypedRow>[]>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
 /** Refused values that one response lists; with more of them, the caller exports as JSON. */
@@ -31,12 +40,20 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const isExportable = visibleSecrets.isAllowedIn(ctx, vaultName, EXPORTABLE);
   const rows = await everyRow(ctx, vault, query.prefix, isExportable);
   const open = rows.filter((row) => row.protection === 'standard');
-  const opened = () => bulkDecrypt.inVault(ctx, vault, open, isExportable);
+  const vaultOf = () => ({ vault: vaultName, vault_id: vault.vault_id });
+  const plan =
+    query.resolve === false ? NOT_RESOLVED : await planTemplates(ctx, open, { vaultOf, mayRead: isExportable });
+  for (const row of open) {
+    const problem = problemOf(plan, row);
+    if (problem !== null) throw problem;
+  }
+  const opened = () => resolvedValues(ctx, bulkDecrypt.inVault(ctx, vault, open, isExportable), plan);
   const format = query.format ?? 'json';
   ctx.record.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
   if (format !== 'json') await refuseUnwritable(ctx, { format, permit: query.permit }, open, opened());
   for (const { path, secret_id, version } of open) {
     ctx.record.addEntry('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
+    recordPlanned(ctx, plan, { vault: vaultName, path, secret_id });
   }
   if (format === 'json') return new Streamed(asJson(opened()));
   ctx.setHeader('Content-Type', ENV_FILE_TYPE);
@@ -58,11 +75,11 @@ async function everyRow(
   ctx: Context,
   vault: VaultRow,
   prefix: string | undefined,
-  isExportable: (row: DecidedRow) => boolean,
-): Promise<DecidedRow[]> {
+  isExportable: (row: TypedRow) => boolean,
+): Promise<TypedRow[]> {
   const isListed = visibleSecrets.isAllowedIn(ctx, vault.name, visibleSecrets.LISTED);
-  const isShown = (row: DecidedRow) => isExportable(row) || isListed(row);
-  const rows: DecidedRow[] = [];
+  const isShown = (row: TypedRow) => isExportable(row) || isListed(row);
+  const rows: TypedRow[] = [];
   const ranges = [visibleSecrets.prefixRange(prefix)];
   let cursor: string | undefined;
   do {
@@ -84,7 +101,7 @@ async function everyRow(
 async function refuseUnwritable(
   ctx: Context,
   { format, permit: permitted }: { format: EnvFileFormat; permit: readonly string[] | undefined },
-  rows: readonly DecidedRow[],
+  rows: readonly TypedRow[],
   opened: Values,
 ): Promise<void> {
   await refuseSameNames(ctx, format, rows);
@@ -112,7 +129,7 @@ async function refuseUnwritable(
 }
 
 /** If two paths became the same name, one of the values would be lost. */
-async function refuseSameNames(ctx: Context, format: EnvFileFormat, rows: readonly DecidedRow[]): Promise<void> {
+async function refuseSameNames(ctx: Context, format: EnvFileFormat, rows: readonly TypedRow[]): Promise<void> {
   const taken = new Map<string, string>();
   const slice = TimeSlice.of(ctx.tenantId);
   for (const { path } of rows) {

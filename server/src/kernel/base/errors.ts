@@ -51,6 +51,10 @@ export const ERROR_CODES = {
     409,
     'The operation requires plaintext, which the service never sees in a zero-knowledge vault.',
   ],
+  TEMPLATE_UNRESOLVED: [
+    409,
+    'The template cannot be resolved; `details` has the secret it refers to and the reason. `resolve=false` returns it as it is written.',
+  ],
   REGION_FENCED: [
     409,
     "Another region is the tenant's primary region, and only that one changes its data; `details` has its name and URL.",

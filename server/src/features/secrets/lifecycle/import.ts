@@ -7,6 +7,7 @@ import type { VaultRow } from '../../vaults/storage/index.ts';
 import { authorOf } from '../author.ts';
 import { attributesOf, requireProof } from '../authorization.ts';
 import { secretResource } from '../location.ts';
+import { refuseUnresolvable } from '../references/written-template.ts';
 import { refuseWhileRotating } from '../rotation/in-progress.ts';
 import { newSecretRow } from '../storage/secret-rows.ts';
 import { findSecret, lockSecret } from '../storage/secret-store.ts';
@@ -59,8 +60,9 @@ async function plan(
   if (existing === undefined) {
     // Permission is checked before the environment: a caller who may not create here must not learn that the path is free.
     requireMay(ctx, 'secrets:create', resource, { environment: options.environment ?? vault.environment, tags: [] });
-    fitted(vault, options);
     refuseUnfit(vault, options.type, entry);
+    const row = { path: entry.path, type: options.type, environment: fitted(vault, options).environment };
+    await refuseUnresolvable(ctx, tx ?? ctx.database.read, { vault, row, ...entry });
     return { entry, change: 'create', existing, version: 1 };
   }
   requireMay(ctx, 'secrets:update', resource, attributesOf(existing));
@@ -69,6 +71,7 @@ async function plan(
   requireProof(ctx, existing);
   refuseWhileRotating(existing);
   refuseUnfit(vault, existing.type, entry);
+  await refuseUnresolvable(ctx, tx ?? ctx.database.read, { vault, row: existing, ...entry });
   // "unchanged" confirms a guessed value, so it is reported only to a caller who may read the secret.
   const mayCompare = ctx.access.may('secrets:read', resource, attributesOf(existing));
   const isSame = mayCompare && (await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, existing)) === entry.value;
@@ -117,7 +120,8 @@ async function carryOut(
     now: ctx.now,
   });
   const operation = isPromoted ? 'promote' : 'create';
-  await unlessOvertaken(options, () => insertUncounted(tx, row, { operation, reason: REASON, author: authorOf(ctx) }));
+  const origin = { operation, reason: REASON, author: authorOf(ctx) } as const;
+  await unlessOvertaken(options, () => insertUncounted(tx, { row, origin, value: entry.value }));
   ctx.record.addEntry('secrets:create', resource, { secret: row.secret_id, version: 1, via: 'import' });
 }
 

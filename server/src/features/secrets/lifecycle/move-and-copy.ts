@@ -9,10 +9,11 @@ import { findVault, type VaultRow } from '../../vaults/storage/index.ts';
 import { authorOf } from '../author.ts';
 import { attributesOf, describedAs, lockForChange, refuseDisclosure, secretForChange } from '../authorization.ts';
 import type * as contract from '../contract.ts';
-import type { Secret } from '../contract.ts';
+import type { Referred, Secret } from '../contract.ts';
 import { requireVersion } from '../expected-version.ts';
 import { takesGivenEnd } from '../expiry/given-end.ts';
 import { parsePath, secretResource } from '../location.ts';
+import { knownReferrers } from '../references/referrers.ts';
 import { awaitReview, refuseReviewed } from '../review/change-review.ts';
 import { shownScore } from '../risk/shown-risk.ts';
 import { refuseWhileRotating } from '../rotation/in-progress.ts';
@@ -159,7 +160,7 @@ export async function move(
   vaultName: string,
   path: string,
   body: Body<typeof contract.moveSecret>,
-): Promise<Secret> {
+): Promise<Secret & Referred> {
   const relocation = await relocationOf(ctx, vaultName, path, body);
   const { from, to, toPath, score, sealer } = relocation;
   if (from.vault_id !== to.vault_id) refuseReviewed(ctx, to, 'a move from another vault');
@@ -185,7 +186,8 @@ export async function move(
     });
     const change = { before: row, after: moved, value: body.value, to: secretResource(to.name, toPath) };
     await awaitReview(ctx, tx, { vault: from, sealer }, change);
-    return secretOf(to.name, moved, score);
+    const referred_by = await knownReferrers(ctx, tx, { vault: vaultName, path });
+    return { ...secretOf(to.name, moved, score), referred_by };
   });
 }
 
@@ -233,7 +235,7 @@ export async function copy(
       now: ctx.now,
     });
     const reason = `copied from ${secretResource(vaultName, path)}`;
-    await addSecret(ctx, tx, to, { row: made, origin: { operation: 'copy', reason, author: authorOf(ctx) } });
+    await addSecret(ctx, tx, to, { row: made, origin: { operation: 'copy', reason, author: authorOf(ctx) }, value });
     ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath), copy: made.secret_id });
     ctx.record.addEntry('secrets:create', secretResource(to.name, toPath), {
       secret: made.secret_id,

@@ -131,7 +131,7 @@ export async function deleteSecrets(
   const ids = rows.map((row) => row.secret_id);
   const paths = rows.filter((row) => row.deleted_no === 0).map((row) => row.path);
   await tx.deleteFrom('secret_versions').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
-  for (const table of ['rotations', 'secret_expiry_announcements'] as const) {
+  for (const table of ['rotations', 'secret_expiry_announcements', 'secret_references'] as const) {
     await tx.deleteFrom(table).where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
   }
   if (paths.length > 0) {

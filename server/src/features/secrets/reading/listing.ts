@@ -14,6 +14,8 @@ import { type ListedSecret, VERSION_MAX } from '../contract.ts';
 import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
 import type { SecretParts } from '../links.ts';
 import { type SecretLocation, secretResource } from '../location.ts';
+import { isTemplate } from '../references/parts.ts';
+import { partsVersions } from '../references/referrers.ts';
 import { shownRisk } from '../risk/shown-risk.ts';
 import { metadataOf, rotationOf, summaryOf } from '../serialization.ts';
 import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
@@ -219,9 +221,13 @@ export async function list(
   const ids = page.rows.map(({ secret_id }) => secret_id);
   const risks = await riskFactorsOf(ctx.database.read, ctx.tenantId, ids);
   const mayRead = isAllowedIn(ctx, vaultName, ['secrets:read']);
+  const versions = await partsVersions(ctx, page.rows.filter(isTemplate).filter(mayRead));
   const shown = (row: SummaryRow) => {
     const factors = risks.get(row.secret_id);
-    return listedSecret(row, isDescribed(row), factors === undefined ? null : shownRisk(factors, mayRead(row)));
+    const risk = factors === undefined ? null : shownRisk(factors, mayRead(row));
+    const secret = listedSecret(row, isDescribed(row), risk);
+    const parts_version = versions.get(row.secret_id);
+    return parts_version === undefined ? secret : { ...secret, parts_version };
   };
   return { secrets: await mapInSlices(ctx.tenantId, page.rows, shown), next_cursor: page.next_cursor };
 }

@@ -4,6 +4,7 @@ import type { Reader } from '../../../kernel/storage/database.ts';
 import { kindOf } from '../../../kernel/storage/dialect.ts';
 import { type Parameter, PreparedQuery } from '../../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../../kernel/storage/tables.ts';
+import type { SecretRow } from '../storage/tables.ts';
 import type { DecidedRow } from './bulk-decrypt.ts';
 
 interface Within {
@@ -12,7 +13,7 @@ interface Within {
 }
 
 /** A secret with the MAC of its row, which is not checked here but where its value is read. */
-export type MarkedRow = DecidedRow & { row_mac: Uint8Array | null };
+export type MarkedRow = DecidedRow & Pick<SecretRow, 'type'> & { row_mac: Uint8Array | null };
 
 /** An array for PostgreSQL, and its JSON for SQLite, so that the statement is the same for any number of paths. */
 type AtPaths = Within & { paths: readonly string[] | string };
@@ -47,7 +48,7 @@ type Rows = ReturnType<typeof rowsIn>;
 
 function decided(rows: Rows) {
   return rows
-    .select(['secret_id', 'version', 'protection', 'path', 'environment', 'tags', 'row_mac'])
+    .select(['secret_id', 'type', 'version', 'protection', 'path', 'environment', 'tags', 'row_mac'])
     .select(sql<number>`length(sealed)`.as('sealed_bytes'));
 }
 

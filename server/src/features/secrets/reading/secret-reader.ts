@@ -8,11 +8,14 @@ import { NAME_PATTERN } from '../../../kernel/wire/wire.ts';
 import { attributesOf, authorizedSecret, requireProof } from '../authorization.ts';
 import { type SecretLocation, secretResource } from '../location.ts';
 import { versionNotFound } from '../not-found.ts';
+import { versionOfParts } from '../references/parts-version.ts';
+import { callerAsReader, provenanceOf, recordParts, resolveTemplate } from '../references/resolution.ts';
 import { lastRotation } from '../rotation/rotate.ts';
 import { secretOf, serializedWithValue, summaryOf } from '../serialization.ts';
 import { findVersion } from '../storage/version-store.ts';
+import { TEMPLATE } from '../value/reference-text.ts';
 import { openNow, openValue } from '../value/sealing.ts';
-import type { ReadRow } from './read-store.ts';
+import type { FoundSecret, ReadRow } from './read-store.ts';
 import { SecretLoader } from './secret-loader.ts';
 
 const VAULT_NAME = new RegExp(NAME_PATTERN);
@@ -42,11 +45,12 @@ export class SecretReader {
     return authorizedSecret(ctx, this.#loader, vault, path);
   }
 
-  async read(ctx: Context, at: SecretLocation, version?: number) {
+  async read(ctx: Context, at: SecretLocation, { version, resolve }: Wanted = {}) {
     const { vault } = at;
     const row = await this.authorized(ctx, at);
-    if (row.log_reads === 0 && row.protection === 'standard') ctx.record.leaveUnrecorded(vault, 1);
     const { shown, value } = await opened(ctx, vault, row, version);
+    if (shown.type === TEMPLATE && resolve !== false) return resolved(ctx, vault, row, { shown, value });
+    if (isUnlisted(row)) ctx.record.leaveUnrecorded(vault, 1);
     ctx.setHeader('ETag', `"v${shown.version}"`);
     if (row.rotation === null) return new Preserialized(serializedWithValue(vault, shown, value));
     return { ...secretOf(vault, shown, row.risk_score, await lastRotation(ctx, row)), value };
@@ -54,9 +58,49 @@ export class SecretReader {
 
   /** For other response formats. Every read is recorded in the audit log, even if the vault does not log reads. */
   async readRecorded(ctx: Context, at: SecretLocation, version?: number) {
-    const { shown, value } = await opened(ctx, at.vault, await this.authorized(ctx, at), version);
-    return { ...summaryOf(shown), value };
+    const { vault } = at;
+    const { shown, value } = await opened(ctx, vault, await this.authorized(ctx, at), version);
+    if (shown.type !== TEMPLATE) return { ...summaryOf(shown), value, parts: undefined };
+    const { value: text, parts } = await resolvedText(ctx, vault, { shown, value });
+    recordParts(ctx, secretResource(vault, shown.path), parts, true);
+    return { ...summaryOf(shown), value: text, parts: provenanceOf(parts) };
   }
+}
+
+/** Which version, and whether a template is returned with the values that it refers to. */
+interface Wanted {
+  version?: number | undefined;
+  resolve?: boolean | undefined;
+}
+
+interface Shown {
+  shown: ReadRow;
+  value: string;
+}
+
+function isUnlisted(row: Pick<FoundSecret, 'log_reads'> & Pick<ReadRow, 'protection'>): boolean {
+  return row.log_reads === 0 && row.protection === 'standard';
+}
+
+/** The action by which the template is read is needed for each of its parts too. */
+function resolvedText(ctx: Context, vault: string, { shown, value }: Shown) {
+  const { path, environment } = shown;
+  const reader = callerAsReader(ctx, ctx.declaration.permission);
+  return resolveTemplate(ctx, { vault, path, environment, text: value }, reader);
+}
+
+async function resolved(ctx: Context, vault: string, row: ReadRow & Pick<FoundSecret, 'log_reads'>, given: Shown) {
+  const { shown } = given;
+  const { value, parts } = await resolvedText(ctx, vault, given);
+  if (isUnlisted(row)) {
+    // With a part whose reads are listed, the request has an entry too.
+    if (parts.every(({ log_reads }) => log_reads === 0)) ctx.record.leaveUnrecorded(vault, 1);
+    else ctx.record.countUnlisted(vault, 1);
+  }
+  recordParts(ctx, secretResource(vault, shown.path), parts);
+  ctx.setHeader('ETag', `"v${shown.version}-${versionOfParts(parts)}"`);
+  const rotation = row.rotation === null ? null : await lastRotation(ctx, row);
+  return { ...secretOf(vault, shown, row.risk_score, rotation), value, parts: provenanceOf(parts) };
 }
 
 async function opened(ctx: Context, vault: string, row: ReadRow & { vault_id: string }, version: number | undefined) {

@@ -12,6 +12,7 @@ import { requireVersion } from '../expected-version.ts';
 import { givenEnd } from '../expiry/given-end.ts';
 import type { SecretLocation } from '../location.ts';
 import type { ReadRow } from '../reading/read-store.ts';
+import { refuseUnresolvable } from '../references/written-template.ts';
 import { awaitReview } from '../review/change-review.ts';
 import { appendVersion } from '../storage/secret-writes.ts';
 import type { SecretRow } from '../storage/tables.ts';
@@ -86,6 +87,7 @@ export async function rotate(
     }
     const value = body.value ?? newValue(vault, row.type, body.generator ?? rotation?.generator);
     refuseBadValue(vault, row.type, value, '/body/value');
+    await refuseUnresolvable(ctx, tx, { vault, row, value, pointer: '/body/value' });
     const expiresAt = givenEnd(ctx, vault, row.type, body.expires_at);
     const rotation_id = newId('rotation', ctx.now);
     const changed = await appendVersion(tx, row, {

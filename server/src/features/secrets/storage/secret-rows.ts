@@ -63,6 +63,8 @@ export interface VersionContent {
   /** A new value. If neither this nor `sealed` is given, the value is unchanged. */
   value?: string;
   sealed?: SealedValue;
+  /** The value in `sealed`, if it is another one than before. */
+  restoredValue?: string;
   metadata?: string;
   tags?: string[];
   /** The end that was given, or null to remove it. If it is absent, a new value has its own, which only a certificate has. */

@@ -5,6 +5,8 @@ import { isLive, requireRoomForSecrets, vaultNotFound } from '../../vaults/index
 import { countSecrets, lockVault, type VaultRow } from '../../vaults/storage/index.ts';
 import { nextRotation } from '../rotation/schedule.ts';
 import type { Rotation } from '../schemas.ts';
+import { TEMPLATE } from '../value/reference-text.ts';
+import { deleteReferences, insertReferences } from './reference-store.ts';
 import { nextSecretRow, type VersionContent, type VersionOrigin, versionRow } from './secret-rows.ts';
 import * as store from './secret-store.ts';
 import type { SecretRow } from './tables.ts';
@@ -22,24 +24,27 @@ async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
   if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
 }
 
+interface NewRow {
+  row: SecretRow;
+  origin: VersionOrigin;
+  /** The value that is sealed in the row. */
+  value: string;
+}
+
 /** Inserts a secret with its first version. */
-export async function addSecret(
-  ctx: Context,
-  tx: Tx,
-  vault: VaultRow,
-  { row, origin }: { row: SecretRow; origin: VersionOrigin },
-): Promise<void> {
-  await insertUncounted(tx, row, origin);
+export async function addSecret(ctx: Context, tx: Tx, vault: VaultRow, { row, origin, value }: NewRow): Promise<void> {
+  await insertUncounted(tx, { row, origin, value });
   await countAdded(ctx, tx, vault, 1);
 }
 
 /** For many secrets: the vault's row, which every change of its secrets needs, is locked only by `countAdded` at the end. */
-export async function insertUncounted(tx: Tx, row: SecretRow, origin: VersionOrigin): Promise<void> {
+export async function insertUncounted(tx: Tx, { row, origin, value }: NewRow): Promise<void> {
   await refusingTakenPath(async () => {
     await store.insertSecret(tx, row);
     await insertVersion(tx, versionRow(row, origin));
     await store.replaceTags(tx, row, [], tagsOf(row));
   });
+  if (row.type === TEMPLATE) await insertReferences(tx, row, value);
 }
 
 /** Counts secrets that were inserted into a vault, and refuses more than the plan of the tenant allows. Others wait for the vault from here on. */
@@ -56,6 +61,10 @@ export async function appendVersion(tx: Tx, row: SecretRow, next: VersionOrigin 
   await insertVersion(tx, versionRow(changed, next));
   await store.replaceSecret(tx, row, changed);
   if (next.tags !== undefined) await store.replaceTags(tx, row, tagsOf(row), next.tags);
+  const value = next.value ?? next.restoredValue;
+  if (value === undefined) return changed;
+  if (row.type === TEMPLATE) await deleteReferences(tx, row.tenant_id, [row.secret_id]);
+  if (changed.type === TEMPLATE) await insertReferences(tx, changed, value);
   return changed;
 }
 

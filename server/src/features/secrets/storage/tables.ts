@@ -5,6 +5,7 @@ export interface SecretsTables {
   secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version' | 'expires_at'>;
   secret_tags: SecretTagRow;
   secret_versions: Authenticated<SecretVersionRow>;
+  secret_references: SecretReferenceRow;
 }
 
 /** A secret with its newest version. */
@@ -56,6 +57,15 @@ export interface SecretTagRow {
   tenant_id: string;
   vault_id: string;
   tag: string;
+  path: string;
+}
+
+/** A secret that a template refers to, by the names in its text. There may be none at that path. */
+export interface SecretReferenceRow {
+  tenant_id: string;
+  /** The template. */
+  secret_id: string;
+  vault: string;
   path: string;
 }
 

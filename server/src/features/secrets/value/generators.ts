@@ -35,7 +35,7 @@ const DEFAULT_OPTIONS: Readonly<Record<string, GenerationOptions>> = {
 const TOKEN_BYTES = 32;
 const SSH_KEY_COMMENT = 'coffer';
 /** Their values have an inner structure that random characters do not produce. */
-const STRUCTURED_TYPES = ['database', 'certificate', 'json'];
+const STRUCTURED_TYPES = ['database', 'certificate', 'json', 'template'];
 
 /**
  * Returns why this generator cannot generate a value of this type, worded to follow a JSON pointer to the generator, or null. Call it when a

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { LINE, readDatabaseValue } from './database-value.ts';
 import { isOpenSshKey, OPENSSH_LABEL } from './openssh-key.ts';
 import { isPrivateKeyBlock, type PemBlock, readPem } from './pem.ts';
+import { templateProblem } from './reference-text.ts';
 
 /** Types whose values have rules. Any other name of the same form is a type too, and accepts any value, including an empty one. */
 export const KNOWN_TYPES = [
@@ -12,6 +13,7 @@ export const KNOWN_TYPES = [
   'ssh_key',
   'certificate',
   'json',
+  'template',
   'generic',
 ] as const;
 export type KnownType = (typeof KNOWN_TYPES)[number];
@@ -27,6 +29,7 @@ const RULES: Readonly<Record<KnownType, (value: string) => string | null>> = {
   ssh_key: sshKeyProblem,
   certificate: certificateProblem,
   json: jsonProblem,
+  template: templateProblem,
   generic: () => null,
 };
 

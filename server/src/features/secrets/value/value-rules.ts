@@ -2,6 +2,7 @@ import { CofferError, invalidField, tooLarge } from '../../../kernel/base/errors
 import { envelopeProblem } from '../../../kernel/crypto/zero-knowledge-envelope.ts';
 import type { VaultRow } from '../../vaults/storage/index.ts';
 import { VALUE_BYTES_MAX } from '../contract.ts';
+import { TEMPLATE } from './reference-text.ts';
 import { valueProblem } from './secret-types.ts';
 
 /** Refuses a value that does not fit its type or, in a zero-knowledge vault, is not an envelope. */
@@ -11,6 +12,7 @@ export function refuseBadValue(
   value: string,
   pointer: string,
 ): void {
+  if (type === TEMPLATE) refuseInZeroKnowledge(vault, 'A template');
   if (Buffer.byteLength(value) > VALUE_BYTES_MAX) throw tooLarge(pointer, VALUE_BYTES_MAX);
   const problem = vault.is_zero_knowledge === 1 ? envelopeProblem(value) : valueProblem(type, value);
   if (problem !== null) throw invalidField(pointer, problem);
