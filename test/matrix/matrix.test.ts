@@ -237,6 +237,7 @@ const EXPECTED: Record<string, number[]> = {
   'POST /v1/secrets/known': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'POST /v1/vaults/{vault}/tokenize': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'POST /v1/vaults/{vault}/detokenize': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /v1/vaults/{vault}/changes': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/vaults/{vault}/import': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'GET /v1/vaults/{vault}/export': [401, 401, 401, 401, 404, 403, 403, 200, 200],
 
@@ -543,6 +544,7 @@ const APPROVED = [
   'POST /v1/vaults/{vault}/secrets/{path*}/restore',
   'POST /v1/vaults/{vault}/secrets/{path*}/rotate',
   'POST /v1/vaults/{vault}/secrets/{path*}/rollback',
+  'POST /v1/vaults/{vault}/changes',
   'POST /v1/vaults/{vault}/secrets/{path*}/move',
   'POST /v1/vaults/{vault}/secrets/{path*}/copy',
   'POST /clusters/{cluster_id}/policies',

@@ -305,6 +305,14 @@ export const INPUTS: Record<string, MakeInput> = {
     const { token } = await ok(world.service.call('POST', path, { body: { value: '4111' } }), 201);
     return { ...made, body: { token } };
   },
+  'POST /v1/vaults/{vault}/changes': async (world) => {
+    const { vault, path } = (await someSecret(world)).params;
+    const changes = [
+      { op: 'update', path, value: 'changed', expected_version: 1 },
+      { op: 'create', path: uniqueName('a/changed'), value: 'x' },
+    ];
+    return { params: { vault }, body: { changes } };
+  },
   'POST /v1/vaults/{vault}/import': async (world) => ({
     ...(await someVault(world)),
     body: { secrets: { [uniqueName('imported/as')]: 'c' } },

@@ -51,6 +51,7 @@ const BOUNDARY: Record<string, 'refused' | 'refused in part' | 'envelope' | 'met
   'GET /vaults/collisions': 'metadata',
   'POST /v1/vaults/{vault}/tokenize': 'refused',
   'POST /v1/vaults/{vault}/detokenize': 'refused',
+  'POST /v1/vaults/{vault}/changes': 'refused in part',
   'POST /v1/vaults/{vault}/import': 'refused in part',
   'GET /v1/vaults/{vault}/export': 'refused',
   'GET /environments/{environment_id}/compose': 'refused in part',
@@ -152,6 +153,11 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
     'POST /v1/vaults/{vault}/search': () => [inVault('search', { query: 'let' })],
     'POST /v1/vaults/{vault}/tokenize': () => [inVault('tokenize', { value: PLAIN })],
     'POST /v1/vaults/{vault}/detokenize': () => [inVault('detokenize', { token: 'tok_00000000000000000000000000' })],
+    'POST /v1/vaults/{vault}/changes': () => [
+      inVault('changes', { changes: [{ op: 'create', path: 'new/e', value: PLAIN }] }),
+      inVault('changes', { changes: [{ op: 'rotate', path: 'db/main' }] }),
+      inVault('changes', { changes: [{ op: 'move', path: 'db/main', to_path: 'db/moved' }] }),
+    ],
     'POST /v1/vaults/{vault}/import': () => [
       inVault('import', { secrets: { 'new/d': PLAIN } }),
       inVault('import', { secrets: { 'db/main': PLAIN } }),

@@ -13,6 +13,7 @@ import { collect } from '../options.ts';
 import { ago, type Column, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { registerApply } from './secrets-apply.ts';
 import { registerRelocation } from './secrets-relocation.ts';
 import { registerRotation } from './secrets-rotation.ts';
 
@@ -80,6 +81,7 @@ export function register(program: Command): void {
     .action((path, options, command) => rotate(path, options, command));
   registerRotation(secrets);
   registerRelocation(secrets);
+  registerApply(secrets);
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')

@@ -60,6 +60,10 @@ const ApprovalFailure = named(
   object({
     code: Type.String({ description: 'An error code of this API.' }),
     message: Type.String({ description: 'The error message.' }),
+    details: nullable(
+      Type.Record(Type.String(), Type.Unknown()),
+      'With VERSION_CONFLICT: what was expected and what is there, never a value. Null otherwise.',
+    ),
   }),
 );
 

@@ -38,6 +38,7 @@ import {
   versionNumber,
 } from './schemas.ts';
 
+export { changeSecrets } from './changes/contract.ts';
 export * from './schemas.ts';
 
 const common = {
