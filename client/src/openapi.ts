@@ -150,6 +150,7 @@ export interface Routes {
   'GET /v1/vaults/{vault}/export': operations['exportSecrets'];
   'GET /approvals': operations['listApprovals'];
   'GET /approvals/{approval_id}': operations['readApproval'];
+  'GET /approvals/{approval_id}/values': operations['revealApproval'];
   'POST /approvals/{approval_id}/approve': operations['approveApproval'];
   'POST /approvals/{approval_id}/reject': operations['rejectApproval'];
   'POST /v1/access-requests': operations['requestAccess'];
@@ -1071,12 +1072,12 @@ export interface components {
          * @example {
          *       "changes": [
          *         {
-         *           "op": "update",
-         *           "path": "database/password",
-         *           "value": "s3cr3t",
-         *           "expected_version": 3
+         *           "op": "create",
+         *           "path": "database/user",
+         *           "value": "payments"
          *         }
-         *       ]
+         *       ],
+         *       "reason": "New database"
          *     }
          */
         ChangeSecretsInput: {
@@ -5311,6 +5312,17 @@ export interface components {
         RestoreSecretInput: {
             /** @description Which of the secrets deleted at this path, by its integer `secret_id` or its `id`; default: the most recently deleted. */
             secret_id?: number | string;
+        };
+        /** @description The response of `revealApproval`. */
+        RevealApprovalOutput: {
+            /** @description The path of the secret. */
+            path: string;
+            /** @description Null if the secret would be created. */
+            version: number | null;
+            /** @description Null if the secret would be created. */
+            before: string | null;
+            /** @description Null if the request has no new value, or the service makes it. */
+            after: string | null;
         };
         /** @description The response of `reviewVaultMembers`. */
         ReviewVaultMembersOutput: {
@@ -11075,6 +11087,26 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ApprovalDetail"];
+                };
+            };
+        };
+    };
+    revealApproval: {
+        parameters: {
+            query?: {
+                /** @description The path of the change, if the request has several. */
+                path?: string;
+            };
+            path: {
+                /** @description The id of an approval, `approval_…`. */
+                approval_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["RevealApprovalOutput"];
                 };
             };
         };

@@ -198,6 +198,7 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/access-requests': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'DELETE /v1/access-requests/{access_id}': [401, 401, 401, 401, 404, 404, 404, 200, 200],
   'GET /approvals': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+  'GET /approvals/{approval_id}/values': [401, 401, 401, 401, 404, 404, 403, 200, 200],
   'GET /approvals/{approval_id}': [401, 401, 401, 401, 404, 404, 200, 200, 200],
   'POST /approvals/{approval_id}/approve': [401, 401, 401, 401, 404, 404, 403, 200, 200],
   'POST /approvals/{approval_id}/reject': [401, 401, 401, 401, 404, 404, 403, 200, 200],

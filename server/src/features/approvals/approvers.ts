@@ -152,6 +152,12 @@ export async function reviewFilter(
 /** A secret that is changed, or where one goes, and its environment. */
 type Place = readonly [resource: string, environment: string];
 
+/** The secrets that a waiting request would change, with their environments. */
+export function reviewedPlaces({ resource, details }: Pick<ApprovalFacts, 'resource' | 'details'>): readonly Place[] {
+  const [, vault = ''] = /^vault\/([^/]+)/.exec(resource) ?? [];
+  return placesIn(vault, resource, details);
+}
+
 /** Details that were too long are cut, and then do not say where secrets are: there is no place, and nobody reviews the request. */
 function placesIn(vault: string, resource: string, details: string): readonly Place[] {
   const { environment, to, places = {} } = JSON.parse(details) as ReviewedDetails;

@@ -40,3 +40,10 @@ const REFUSALS: Record<Refusal, string> = {
 export function refusal(why: Refusal): CofferError {
   return new CofferError('INSUFFICIENT_PRIVILEGE', REFUSALS[why], { auditReason: `approvals:decide: ${why}` });
 }
+
+export function notReviewing(): CofferError {
+  const message = 'Only another person who may review this change of a secret sees its values, if they may read them.';
+  return new CofferError('INSUFFICIENT_PRIVILEGE', message, {
+    auditReason: 'secrets:review: no reviewer of this request',
+  });
+}

@@ -20,11 +20,12 @@ import { type ApprovalDetail, approveApproval, type listApprovals, readApproval 
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, verdictOn } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
-import { changedMeanwhile, notWhatWasSeen, refusal, refuseDecided } from './refusals.ts';
+import { changedMeanwhile, notReviewing, notWhatWasSeen, refusal, refuseDecided } from './refusals.ts';
 import { visibleNames } from './request-names.ts';
 import { digestOf, type ShownRequest, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 import { callOf, openRequest, requesterNow, requesterOf } from './stored-request.ts';
+import { revealed } from './waiting-change.ts';
 import { type Current, conflictDetails, statusOf, toDetail, toWire, withoutFindings } from './wire.ts';
 
 /** Maximum approvals that one request may scan for those the caller may see. */
@@ -92,6 +93,18 @@ export class Approvals {
     const row = await this.#visible(ctx, approvalId);
     const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
     return this.#detail(ctx, ctx.database.read, row, shown);
+  }
+
+  /** Only for those who review the change, while it waits: the request is deleted once it is decided. */
+  async reveal(ctx: Context, approvalId: string, path: string | undefined) {
+    ctx.access.authorizeAlso(readApproval.permission, readApproval.resource);
+    const row = await this.#visible(ctx, approvalId);
+    const isReviewer = await reviewFilter(ctx, this.#ports);
+    if (!isReviewer(row)) throw notReviewing();
+    refuseDecided(await this.#current(ctx, ctx.database.read, row));
+    const whole = await this.#whole(ctx, approvalId);
+    if (whole.sealed_input === null) throw changedMeanwhile();
+    return revealed(ctx, row, await openRequest(ctx.kernel, whole), path);
   }
 
   async approve(ctx: Context, approvalId: string, digest: string, reason: string): Promise<ApprovalDetail> {

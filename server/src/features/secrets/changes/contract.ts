@@ -95,7 +95,7 @@ export const changeSecrets = endpoint({
   params: vaultParam,
   query: NONE,
   body: objectWithExamples(
-    [{ changes: [{ op: 'update', path: 'database/password', value: 's3cr3t', expected_version: 3 }] }],
+    [{ changes: [{ op: 'create', path: 'database/user', value: 'payments' }], reason: 'New database' }],
     {
       changes: Type.Array(SecretChangeInput, { minItems: 1, maxItems: CHANGES_MAX, description: 'In their order.' }),
       reason: Type.Optional({ ...reason, description: 'Reason for each change that has none of its own.' }),
