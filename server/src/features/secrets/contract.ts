@@ -16,6 +16,8 @@ import {
 } from '../../kernel/wire/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
 import {
+  CHANGES_MAX,
+  ChangedSecret,
   expectedVersion,
   expiresAt,
   Generator,
@@ -29,6 +31,7 @@ import {
   Rotation,
   reason,
   Secret,
+  SecretChangeInput,
   SecretWithValue,
   secretParams,
   typeText,
@@ -38,7 +41,6 @@ import {
   versionNumber,
 } from './schemas.ts';
 
-export { changeSecrets } from './changes/contract.ts';
 export * from './schemas.ts';
 
 const common = {
@@ -389,4 +391,59 @@ export const copySecret = endpoint({
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,
+});
+
+export const changeSecrets = endpoint({
+  ...ORDINARY,
+  name: 'changeSecrets',
+  noun: 'secrets',
+  method: 'POST',
+  path: '/v1/vaults/{vault}/changes',
+  summary: 'Create, change, delete, move, rotate and roll back several secrets in one transaction',
+  description:
+    'All changes happen, or none; an error has the `index` of the change that failed in its `details`. Each change takes the permission and the fields of the endpoint for it alone, and has an audit entry of its own. A path may appear once. If changes of the vault are reviewed, all of them wait as one approval.',
+  credentials: ANY_CALLER,
+  permission: 'secrets:update',
+  alsoAsks: [
+    'secrets:create',
+    'secrets:delete',
+    'secrets:move',
+    'secrets:rotate',
+    'secrets:rollback',
+    'changes:bypass',
+  ],
+  resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
+  rate: 'write',
+  bulk: true,
+  approval: 'secret_change',
+  plaintext: true,
+  audit: 'secrets:change',
+  effect: 'change',
+  bodyBytesMax: VALUE_BODY_BYTES_MAX,
+  params: vaultParam,
+  query: NONE,
+  body: objectWithExamples(
+    [{ changes: [{ op: 'create', path: 'database/user', value: 'payments' }], reason: 'New database' }],
+    {
+      changes: Type.Array(SecretChangeInput, { minItems: 1, maxItems: CHANGES_MAX, description: 'In their order.' }),
+      reason: Type.Optional({ ...reason, description: 'Reason for each change that has none of its own.' }),
+    },
+  ),
+  status: 200,
+  output: object({ changes: Type.Array(ChangedSecret, { description: 'In the order of the request.' }) }),
+  errors: [
+    'QUOTA_EXCEEDED',
+    'VAULT_NOT_FOUND',
+    'SECRET_NOT_FOUND',
+    'VERSION_NOT_FOUND',
+    'VERSION_CONFLICT',
+    'SECRET_ALREADY_EXISTS',
+    'VAULT_ENV_CONFLICT',
+    'VAULT_ENV_PROMOTE_REQUIRED',
+    'ROTATION_IN_PROGRESS',
+    'ROTATION_NOT_CONFIGURED',
+    'MFA_REQUIRED',
+    'ZkBoundaryViolation',
+  ],
 });

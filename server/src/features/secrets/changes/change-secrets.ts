@@ -7,9 +7,10 @@ import { changeTogether, type JoinedRequest, type JoinedResult } from '../../../
 import type { Tx } from '../../../kernel/storage/database.ts';
 import { isLive, vaultNotFound } from '../../vaults/index.ts';
 import { findVault } from '../../vaults/storage/index.ts';
+import type { changeSecrets as contract } from '../contract.ts';
 import { parsePath } from '../location.ts';
+import type { ChangedSecret, ChangeOperation, SecretChangeInput } from '../schemas.ts';
 import { lockSecret } from '../storage/secret-store.ts';
-import type { ChangedSecret, ChangeOperation, changeSecrets as contract, SecretChangeInput } from './contract.ts';
 import type { SingleChanges } from './single-changes.ts';
 
 /** The paths of a request that waits are stored with it, in this many bytes, to decide who reviews it. */

@@ -1,7 +1,7 @@
 import { bind, type Handler } from '../../../kernel/request/binding.ts';
 import { type JoinedEndpoint, joinable } from '../../../kernel/request/joined-requests.ts';
 import { createSecret, deleteSecret, moveSecret, rollbackSecret, rotateSecret, updateSecret } from '../contract.ts';
-import type { ChangeOperation } from './contract.ts';
+import type { ChangeOperation } from '../schemas.ts';
 
 /** The endpoint for each change by itself. */
 export type SingleChanges = Readonly<Record<ChangeOperation, JoinedEndpoint>>;
