@@ -282,7 +282,7 @@ function limitsIn(pairs: Readonly<Record<string, string>>, option: string): Reco
   );
 }
 
-async function textOf(file: string): Promise<string> {
+export async function textOf(file: string): Promise<string> {
   return file === '-' ? readStandardInput() : readTextFile(file);
 }
 

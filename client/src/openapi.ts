@@ -130,6 +130,7 @@ export interface Routes {
   'POST /v1/vaults/{vault}/secrets/{path}/rollback': operations['rollbackSecret'];
   'POST /v1/vaults/{vault}/secrets/{path}/move': operations['moveSecret'];
   'POST /v1/vaults/{vault}/secrets/{path}/copy': operations['copySecret'];
+  'POST /v1/vaults/{vault}/changes': operations['changeSecrets'];
   'GET /v1/vaults/{vault}/secrets/{path}/risk': operations['readSecretRisk'];
   'GET /v1/vaults/{vault}/aggregate': operations['aggregateSecrets'];
   'POST /v1/vaults/{vault}/search': operations['searchSecrets'];
@@ -150,6 +151,7 @@ export interface Routes {
   'GET /v1/vaults/{vault}/export': operations['exportSecrets'];
   'GET /approvals': operations['listApprovals'];
   'GET /approvals/{approval_id}': operations['readApproval'];
+  'GET /approvals/{approval_id}/values': operations['revealApproval'];
   'POST /approvals/{approval_id}/approve': operations['approveApproval'];
   'POST /approvals/{approval_id}/reject': operations['rejectApproval'];
   'POST /v1/access-requests': operations['requestAccess'];
@@ -678,6 +680,10 @@ export interface components {
             code: string;
             /** @description The error message. */
             message: string;
+            /** @description With VERSION_CONFLICT: what was expected and what is there, never a value. Null otherwise. */
+            details: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * @description The kind of operation that requires approval by a second person.
@@ -1064,6 +1070,30 @@ export interface components {
             /** @description If true, the personal access tokens go on that were created with these sessions. Default: false. */
             keep_tokens?: boolean;
         };
+        /**
+         * @description The request body of `changeSecrets`.
+         * @example {
+         *       "changes": [
+         *         {
+         *           "op": "create",
+         *           "path": "database/user",
+         *           "value": "payments"
+         *         }
+         *       ],
+         *       "reason": "New database"
+         *     }
+         */
+        ChangeSecretsInput: {
+            /** @description In their order. */
+            changes: components["schemas"]["SecretChangeInput"][];
+            /** @description Reason for each change that has none of its own. */
+            reason?: string;
+        };
+        /** @description The response of `changeSecrets`. */
+        ChangeSecretsOutput: {
+            /** @description In the order of the request. */
+            changes: components["schemas"]["ChangedSecret"][];
+        };
         /** @description The request body of `changeVaultMember`. */
         ChangeVaultMemberInput: {
             role: components["schemas"]["VaultRole"];
@@ -1076,6 +1106,27 @@ export interface components {
             row: string;
             digest: string | null;
             before: string | null;
+        };
+        /** @description What one change did. */
+        ChangedSecret: {
+            /**
+             * @description What was done.
+             * @enum {string}
+             */
+            op: "create" | "update" | "delete" | "move" | "rotate" | "rollback";
+            /** @description Null for a rotation, which has an id of its own. */
+            id: string | null;
+            /** @description The path after the change. */
+            path: string;
+            /** @description Null if it was deleted. */
+            version: number | null;
+            /** @description Null unless it was rotated. */
+            rotation_id: string | null;
+            /**
+             * @description in_progress: a backend makes the new value.
+             * @enum {string}
+             */
+            status: "completed" | "in_progress";
         };
         /**
          * @description The request body of `chat`.
@@ -5326,6 +5377,17 @@ export interface components {
             /** @description Which of the secrets deleted at this path, by its integer `secret_id` or its `id`; default: the most recently deleted. */
             secret_id?: number | string;
         };
+        /** @description The response of `revealApproval`. */
+        RevealApprovalOutput: {
+            /** @description The path of the secret. */
+            path: string;
+            /** @description Null if the secret would be created. */
+            version: number | null;
+            /** @description Null if the secret would be created. */
+            before: string | null;
+            /** @description Null if the request has no new value, or the service makes it. */
+            after: string | null;
+        };
         /** @description The response of `reviewVaultMembers`. */
         ReviewVaultMembersOutput: {
             /** @description Its name. */
@@ -6089,6 +6151,44 @@ export interface components {
             rotation_status: components["schemas"]["RotationStatus"] | null;
             /** @description The score that was last computed; null until then. For callers who may not read the value it leaves out what tells something about it. */
             risk_score: number | null;
+        };
+        /** @description One change of a secret: what is done, where, and the fields that the endpoint for it alone takes. */
+        SecretChangeInput: {
+            /**
+             * @description What is done.
+             * @enum {string}
+             */
+            op: "create" | "update" | "delete" | "move" | "rotate" | "rollback";
+            /** @description segment/segment/… */
+            path: string;
+            /**
+             * Format: int32
+             * @description Fails unless this is still the newest version; `If-Match: "v3"` means the same.
+             */
+            expected_version?: number;
+            /** @description At most 1 MiB; may be empty if the type allows it. */
+            value?: string;
+            /** @description api_key, password, token, database, … */
+            type?: string;
+            generator?: components["schemas"]["Generator"];
+            metadata?: components["schemas"]["SecretMetadataChange"];
+            /** @description The environment: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name. */
+            environment?: string;
+            protection?: components["schemas"]["Protection"];
+            /** @description Allows a secret without an environment in a production vault; it becomes a production secret. */
+            promote?: boolean;
+            rotation?: components["schemas"]["RotationSettings"] | null;
+            /** @description When the value ends; null removes the end. */
+            expires_at?: string | null;
+            /** @description For a move: the new path in the same vault. */
+            to_path?: string;
+            /**
+             * Format: int32
+             * @description For a rollback: the version to roll back to.
+             */
+            to_version?: number;
+            /** @description Reason for the change, stored with the version. */
+            reason?: string;
         };
         /** @description Metadata of a secret. */
         SecretMetadata: {
@@ -10667,6 +10767,38 @@ export interface operations {
             };
         };
     };
+    changeSecrets: {
+        parameters: {
+            header?: {
+                /** @description Executes the change only once: for 24 hours, a repeated request with the same key returns the first response, and a different request with the same key is rejected. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Name of the vault. */
+                vault: string;
+            };
+        };
+        /** @description At most 6356992 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSecretsInput"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ChangeSecretsOutput"];
+                };
+            };
+            /** @description Not done: approval of the kind `secret_change` is pending. */
+            202: {
+                content: {
+                    "application/json": components["schemas"]["PendingApproval"];
+                };
+            };
+        };
+    };
     readSecretRisk: {
         parameters: {
             path: {
@@ -11066,6 +11198,26 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["ApprovalDetail"];
+                };
+            };
+        };
+    };
+    revealApproval: {
+        parameters: {
+            query?: {
+                /** @description The path of the change, if the request has several. */
+                path?: string;
+            };
+            path: {
+                /** @description The id of an approval, `approval_…`. */
+                approval_id: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["RevealApprovalOutput"];
                 };
             };
         };

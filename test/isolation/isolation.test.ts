@@ -224,6 +224,8 @@ const FREE = new Set([
   'updateSsoProvider body.client_id',
   'createWorkloadMethod body.name',
   'createSecret body.path',
+  'changeSecrets body.changes[].path',
+  'changeSecrets body.changes[].to_path',
   'importSecrets body.secrets{}',
   'moveSecret body.to_path',
   'copySecret body.to_path',

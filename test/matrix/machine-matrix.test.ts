@@ -28,6 +28,7 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/vaults/{vault}/references/{path*}': [200, 401, 200, 200, 200, 403, 403],
   'GET /v1/vaults/{vault}/secrets/{path*}/risk': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/rotate': [200, 401, 200, 200, 200, 403, 403],
+  'POST /v1/vaults/{vault}/changes': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/rollback': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/move': [200, 401, 200, 200, 200, 403, 403],
   'POST /v1/vaults/{vault}/secrets/{path*}/copy': [201, 401, 201, 201, 201, 403, 403],

@@ -198,6 +198,7 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/access-requests': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'DELETE /v1/access-requests/{access_id}': [401, 401, 401, 401, 404, 404, 404, 200, 200],
   'GET /approvals': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+  'GET /approvals/{approval_id}/values': [401, 401, 401, 401, 404, 404, 403, 200, 200],
   'GET /approvals/{approval_id}': [401, 401, 401, 401, 404, 404, 200, 200, 200],
   'POST /approvals/{approval_id}/approve': [401, 401, 401, 401, 404, 404, 403, 200, 200],
   'POST /approvals/{approval_id}/reject': [401, 401, 401, 401, 404, 404, 403, 200, 200],
@@ -238,6 +239,7 @@ const EXPECTED: Record<string, number[]> = {
   'POST /v1/secrets/known': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'POST /v1/vaults/{vault}/tokenize': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'POST /v1/vaults/{vault}/detokenize': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /v1/vaults/{vault}/changes': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/vaults/{vault}/import': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'GET /v1/vaults/{vault}/export': [401, 401, 401, 401, 404, 403, 403, 200, 200],
 
@@ -544,6 +546,7 @@ const APPROVED = [
   'POST /v1/vaults/{vault}/secrets/{path*}/restore',
   'POST /v1/vaults/{vault}/secrets/{path*}/rotate',
   'POST /v1/vaults/{vault}/secrets/{path*}/rollback',
+  'POST /v1/vaults/{vault}/changes',
   'POST /v1/vaults/{vault}/secrets/{path*}/move',
   'POST /v1/vaults/{vault}/secrets/{path*}/copy',
   'POST /clusters/{cluster_id}/policies',

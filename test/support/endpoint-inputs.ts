@@ -28,6 +28,7 @@ import {
   someUser,
   someVault,
   someVaultDeletion,
+  someWaitingChange,
   toAnotherVault,
   toUnlikeVault,
   underPrefix,
@@ -312,12 +313,21 @@ export const INPUTS: Record<string, MakeInput> = {
     const { token } = await ok(world.service.call('POST', path, { body: { value: '4111' } }), 201);
     return { ...made, body: { token } };
   },
+  'POST /v1/vaults/{vault}/changes': async (world) => {
+    const { vault, path } = (await someSecret(world)).params;
+    const changes = [
+      { op: 'update', path, value: 'changed', expected_version: 1 },
+      { op: 'create', path: uniqueName('a/changed'), value: 'x' },
+    ];
+    return { params: { vault }, body: { changes } };
+  },
   'POST /v1/vaults/{vault}/import': async (world) => ({
     ...(await someVault(world)),
     body: { secrets: { [uniqueName('imported/as')]: 'c' } },
   }),
   'GET /v1/vaults/{vault}/export': someSecretsVault,
   'GET /approvals/{approval_id}': someApproval,
+  'GET /approvals/{approval_id}/values': someWaitingChange,
   'POST /approvals/{approval_id}/approve': async (world) => seenApproval(world, await someApproval(world)),
   'POST /approvals/{approval_id}/reject': async (world) => ({ ...(await someApproval(world)), body: {} }),
   'POST /admin/jobs/{job}/run': async () => ({ params: { job: 'verify-audit' } }),

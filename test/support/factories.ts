@@ -155,6 +155,21 @@ export async function someApproval(world: World) {
   return { params: { approval_id: String(approval_id) } };
 }
 
+/** A change of a secret that waits for a reviewer, requested like `someApproval`. */
+export async function someWaitingChange(world: World) {
+  const { service } = world;
+  const { vault, path } = (await someSecret(world)).params;
+  await ok(service.call('PATCH', `/v1/vaults/${vault}`, { body: { change_control: 'review' } }));
+  const ask = () => service.call('PUT', `/v1/vaults/${vault}/secrets/${path}`, { body: { value: 'after' } });
+  let requested = await ask();
+  if (requested.status === 409) {
+    await withdrawAll(world);
+    requested = await ask();
+  }
+  const { approval_id } = await ok(Promise.resolve(requested), 202);
+  return { params: { approval_id: String(approval_id) } };
+}
+
 /** What the approver says they saw. */
 export async function seenApproval({ service }: World, made: { params: { approval_id: string } }) {
   const { digest } = await ok(service.call('GET', `/approvals/${made.params.approval_id}`));

@@ -124,6 +124,16 @@ export const WORST_INPUTS: Record<string, MakeInput[]> = {
       return { ...(await someVault(world)), body: { secrets: Object.fromEntries(secrets) } };
     },
   ],
+  'POST /v1/vaults/{vault}/changes': [
+    async (world) => {
+      const changes = Array.from({ length: 50 }, (_, no) => ({
+        op: 'create',
+        path: longestPath(no),
+        value: '\u0001'.repeat(20_000),
+      }));
+      return { ...(await someVault(world)), body: { changes } };
+    },
+  ],
   'POST /v1/policies': [async () => ({ body: { name: uniqueName('policy'), document: costlyDocument(64) } })],
   'POST /v1/policies/simulate': [
     async () => ({

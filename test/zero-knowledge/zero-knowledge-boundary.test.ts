@@ -10,7 +10,7 @@ import { DECLARATIONS } from '../../server/src/tools/declarations.ts';
 import { nameOf } from '../support/endpoint-inputs.ts';
 import { addCluster, addClusterPolicy, sync } from '../support/fleet.ts';
 import { addConnection } from '../support/machines.ts';
-import { addTenant, approve, ok, refused, uniqueName } from '../support/people.ts';
+import { addColleague, addTenant, approve, ok, refused, uniqueName } from '../support/people.ts';
 import { type Answer, onSqliteAtLanding, type Service, startService } from '../support/service.ts';
 import { addSecret, addVault, auditOf, readValue, secretUrl } from '../support/vaults.ts';
 
@@ -51,6 +51,8 @@ const BOUNDARY: Record<string, 'refused' | 'refused in part' | 'envelope' | 'met
   'GET /vaults/collisions': 'metadata',
   'POST /v1/vaults/{vault}/tokenize': 'refused',
   'POST /v1/vaults/{vault}/detokenize': 'refused',
+  'POST /v1/vaults/{vault}/changes': 'refused in part',
+  'GET /approvals/{approval_id}/values': 'refused',
   'POST /v1/vaults/{vault}/import': 'refused in part',
   'GET /v1/vaults/{vault}/export': 'refused',
   'GET /environments/{environment_id}/compose': 'refused in part',
@@ -152,6 +154,19 @@ onSqliteAtLanding('the zero-knowledge boundary', (database) => {
     'POST /v1/vaults/{vault}/search': () => [inVault('search', { query: 'let' })],
     'POST /v1/vaults/{vault}/tokenize': () => [inVault('tokenize', { value: PLAIN })],
     'POST /v1/vaults/{vault}/detokenize': () => [inVault('detokenize', { token: 'tok_00000000000000000000000000' })],
+    'GET /approvals/{approval_id}/values': async () => {
+      const reviewed = await addVault(service, { is_zero_knowledge: true, change_control: 'review' });
+      const { id } = (await ok(service.call('GET', '/auth/me'))).tenant;
+      const reviewer = await addColleague(service, id, 'admin');
+      const body = { path: 'db/new', value: await seal(PLAIN, { vault: reviewed, path: 'db/new' }) };
+      const { approval_id } = await ok(send('POST', `/v1/vaults/${reviewed}/secrets`, body), 202);
+      return [service.call('GET', `/approvals/${approval_id}/values`, { token: reviewer.token })];
+    },
+    'POST /v1/vaults/{vault}/changes': () => [
+      inVault('changes', { changes: [{ op: 'create', path: 'new/e', type: 'password' }] }),
+      inVault('changes', { changes: [{ op: 'rotate', path: 'db/main' }] }),
+      inVault('changes', { changes: [{ op: 'move', path: 'db/main', to_path: 'db/moved' }] }),
+    ],
     'POST /v1/vaults/{vault}/import': () => [
       inVault('import', { secrets: { 'new/d': PLAIN } }),
       inVault('import', { secrets: { 'db/main': PLAIN } }),

@@ -18,6 +18,11 @@ export function register(program: Command): void {
     .description('Show what would be done')
     .action((id: string, _, command: Command) => show(id, command));
   approvals
+    .command('reveal <approval>')
+    .description('Print the present and the new value of a waiting change of a secret that you review and may read')
+    .option('--path <path>', 'of which secret, if the request changes several')
+    .action((id: string, { path }: { path?: string }, command: Command) => reveal(id, path, command));
+  approvals
     .command('approve <approval>')
     .description('Approve what is shown')
     .option('--reason <text>', 'why')
@@ -63,6 +68,18 @@ async function show(id: string, command: Command): Promise<void> {
   });
   if (wantsJson(command)) return printJson(approval);
   printApproval(approval);
+}
+
+async function reveal(approval_id: string, path: string | undefined, command: Command): Promise<void> {
+  const values = await clientOf(settingsOf(command)).call('GET /approvals/{approval_id}/values', {
+    path: { approval_id },
+    query: path === undefined ? {} : { path },
+  });
+  if (wantsJson(command)) return printJson(values);
+  const { before, after } = values;
+  if (before !== null) print(red(`- ${printable(before)}`));
+  if (after !== null) print(green(`+ ${printable(after)}`));
+  else note('The request has no new value: it stays, or the service makes it.');
 }
 
 function printApproval(approval: Schemas['ApprovalDetail']): void {

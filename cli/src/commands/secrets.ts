@@ -13,6 +13,7 @@ import { collect } from '../options.ts';
 import { ago, type Column, note, print, printJson, printTable, writeValue } from '../output.ts';
 import { confirm, isInteractive, readSecretInput } from '../prompt.ts';
 import { clientOf, prefixOf, type Settings, settingsOf, vaultOf, wantsJson } from '../settings.ts';
+import { registerApply } from './secrets-apply.ts';
 import { referrersNote, registerReferences } from './secrets-references.ts';
 import { registerRelocation } from './secrets-relocation.ts';
 import { registerRotation } from './secrets-rotation.ts';
@@ -83,6 +84,7 @@ export function register(program: Command): void {
   registerRotation(secrets);
   registerRelocation(secrets);
   registerReferences(withVault(secrets.command('references <path>')));
+  registerApply(secrets);
   withVault(secrets.command('diff <path> [from] [to]'))
     .description('Compare two versions line by line; without numbers, the newest and the one before it')
     .option('--show', 'show the values of changed lines')

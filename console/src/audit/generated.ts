@@ -28,6 +28,7 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'secrets:rollback': 'Roll back to an older version, by creating a new version',
     'secrets:move': 'Move a secret with its history, without reading it',
     'secrets:copy': 'Copy the newest version of a secret, without reading it',
+    'secrets:change': 'Create, change, delete, move, rotate and roll back several secrets in one transaction',
     'secrets:read_risk': 'Compute the risk of a secret now',
     'secrets:aggregate': 'Read several secrets in one request',
     'secrets:search': 'Find secrets whose value contains a text',

@@ -145,6 +145,7 @@ function newApproval(ctx: Context, { takesFrom }: Proposal): store.ApprovalFacts
     single_approver: null,
     cancel_reason: null,
     takes_from: takesFrom ?? null,
+    failure_details: null,
   };
 }
 

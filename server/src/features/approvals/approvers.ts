@@ -139,16 +139,45 @@ export async function reviewFilter(
   const { id, role, policies } = ctx.principal;
   const isManaged = await managedBy(ctx.database.read, ctx.tenantId, id);
   return ({ kind, requester_id, resource, created_at, details }) => {
-    const [, vault] = /^vault\/([^/]+)\//.exec(resource) ?? [];
+    const [, vault] = /^vault\/([^/]+)/.exec(resource) ?? [];
     if (!ruleOf(kind).levels.includes('reviewer') || requester_id === id || vault === undefined) return false;
-    const { environment, to } = JSON.parse(details) as { environment?: string; to?: string };
-    // Details that were too long are cut, and then do not say where the secret goes.
-    if (environment === undefined) return false;
-    const places = to === undefined ? [resource] : [resource, to];
-    if (!places.every((place) => ctx.access.may('secrets:review', place, { environment }))) return false;
+    const places = placesIn(vault, resource, details);
+    const isAllowed = ([place, environment]: Place) => ctx.access.may('secrets:review', place, { environment });
+    if (places.length === 0 || !places.every(isAllowed)) return false;
     const isByMembership = !isAdminRole(role) && vaultRoleIn(policies, vault) === 'manager';
     return !isByMembership || isManaged(vaultResource(vault), created_at);
   };
+}
+
+/** A secret that is changed, or where one goes, and its environment. */
+type Place = readonly [resource: string, environment: string];
+
+/** The secrets that a waiting request would change, with their environments. */
+export function reviewedPlaces({ resource, details }: Pick<ApprovalFacts, 'resource' | 'details'>): readonly Place[] {
+  const [, vault = ''] = /^vault\/([^/]+)/.exec(resource) ?? [];
+  return placesIn(vault, resource, details);
+}
+
+/** Details that were too long are cut, and then do not say where secrets are: there is no place, and nobody reviews the request. */
+function placesIn(vault: string, resource: string, details: string): readonly Place[] {
+  const { environment, to, places = {} } = JSON.parse(details) as ReviewedDetails;
+  const several = Object.entries(places).flatMap(([each, paths]) =>
+    paths.map((path): Place => [vaultResource(vault, path), each]),
+  );
+  if (several.length > 0 || environment === undefined) return several;
+  return to === undefined
+    ? [[resource, environment]]
+    : [
+        [resource, environment],
+        [to, environment],
+      ];
+}
+
+interface ReviewedDetails {
+  environment?: string;
+  to?: string;
+  /** Of several changes: the paths in each environment. */
+  places?: Record<string, string[]>;
 }
 
 function isForManagers({ kind }: ApprovalFacts): boolean {

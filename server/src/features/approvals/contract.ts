@@ -13,6 +13,7 @@ import {
   pageQuery,
   timestampText,
 } from '../../kernel/wire/wire.ts';
+import { pathText } from '../secrets/index.ts';
 
 const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed', 'cancelled'] as const;
 const REASON_LENGTH_MAX = 512;
@@ -60,6 +61,10 @@ const ApprovalFailure = named(
   object({
     code: Type.String({ description: 'An error code of this API.' }),
     message: Type.String({ description: 'The error message.' }),
+    details: nullable(
+      Type.Record(Type.String(), Type.Unknown()),
+      'With VERSION_CONFLICT: what was expected and what is there, never a value. Null otherwise.',
+    ),
   }),
 );
 
@@ -185,6 +190,42 @@ export const readApproval = endpoint({
   body: NONE,
   output: ApprovalDetail,
   errors: ['NOT_FOUND'],
+});
+
+export const revealApproval = endpoint({
+  ...common,
+  name: 'revealApproval',
+  method: 'GET',
+  path: '/approvals/{approval_id}/values',
+  summary: 'Reveal the present and the new value of a waiting change of a secret',
+  description:
+    'For another person who may review the change, and may read the secret. It is recorded as a read of the secret. Values of fortress secrets and of zero-knowledge vaults are not revealed.',
+  permission: 'secrets:read',
+  alsoAsks: ['approvals:read', 'secrets:review'],
+  resource: 'loaded',
+  loads: ['vault/{vault}/{path*}'],
+  rate: 'read',
+  audit: 'secrets:read',
+  effect: 'read',
+  plaintext: true,
+  params: object({ approval_id: approvalId }),
+  query: object({
+    path: Type.Optional({
+      ...pathText,
+      description: 'The path of the change, if the request has several.',
+    }),
+  }),
+  body: NONE,
+  output: object({
+    path: Type.String({ description: 'The path of the secret.' }),
+    version: nullable(Type.Integer({ description: 'The present version.' }), 'Null if the secret would be created.'),
+    before: nullable(Type.String({ description: 'The present value.' }), 'Null if the secret would be created.'),
+    after: nullable(
+      Type.String({ description: 'The value after the change.' }),
+      'Null if the request has no new value, or the service makes it.',
+    ),
+  }),
+  errors: ['NOT_FOUND', 'VAULT_NOT_FOUND', 'VERSION_CONFLICT', 'ZkBoundaryViolation'],
 });
 
 const reason = Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'The reason for the decision.'));

@@ -51,6 +51,7 @@ export const approvalsFeature = feature({
       handlers: {
         listApprovals: (ctx, { query }) => approvals.list(ctx, query),
         readApproval: (ctx, { params }) => approvals.read(ctx, params.approval_id),
+        revealApproval: (ctx, { params, query }) => approvals.reveal(ctx, params.approval_id, query.path),
         approveApproval: (ctx, { params, body }) =>
           approvals.approve(ctx, params.approval_id, body.digest, body.reason ?? ''),
         rejectApproval: (ctx, { params, body }) => approvals.reject(ctx, params.approval_id, body.reason ?? ''),

@@ -4,6 +4,7 @@ import { CofferError, notFound } from '../../kernel/base/errors.ts';
 import { idForm } from '../../kernel/base/ids.ts';
 import { ruleOf } from '../../kernel/endpoint/approval.ts';
 import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { mapInSlices, TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import type { Acceptance } from '../../kernel/request/access.ts';
 import { ApprovedRequest } from '../../kernel/request/approved-request.ts';
 import type { Context } from '../../kernel/request/context.ts';
@@ -15,15 +16,17 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { emitDecided } from './approval-events.ts';
 import { approvalStateOf, approvalStatesOf, type DecidedSoFar, reviewFilter, visibilityFilter } from './approvers.ts';
-import { type Approval, type ApprovalDetail, approveApproval, type listApprovals, readApproval } from './contract.ts';
+import { type ApprovalDetail, approveApproval, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
-import { mayReject, type Refusal, verdictOn } from './levels.ts';
+import { mayReject, verdictOn } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
+import { changedMeanwhile, notReviewing, notWhatWasSeen, refusal, refuseDecided } from './refusals.ts';
 import { visibleNames } from './request-names.ts';
 import { digestOf, type ShownRequest, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 import { callOf, openRequest, requesterNow, requesterOf } from './stored-request.ts';
-import { type Current, statusOf, toDetail, toWire } from './wire.ts';
+import { revealed } from './waiting-change.ts';
+import { type Current, conflictDetails, statusOf, toDetail, toWire, withoutFindings } from './wire.ts';
 
 /** Maximum approvals that one request may scan for those the caller may see. */
 const SCAN_MAX = 2000;
@@ -54,6 +57,7 @@ export class Approvals {
     if (!ctx.access.may(readApproval.permission, readApproval.resource)) return { approvals: [], next_cursor: null };
     const isVisible = await visibilityFilter(ctx, this.#ports);
     const found: Current[] = [];
+    const slice = TimeSlice.of(ctx.tenantId);
     for (let looked = 0; ; ) {
       const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, { before, limit: BATCH });
       const ended = await endedRequests(ctx.database.read, ctx.tenantId, rows);
@@ -65,6 +69,8 @@ export class Approvals {
         looked++;
         before = row.approval_id;
         const current = { row, decisions: [], endedBy: ended.get(row.approval_id), now: ctx.now };
+        const pause = slice.pause();
+        if (pause !== undefined) await pause;
         const isRequested = query.requester !== 'self' || row.requester_id === ctx.principal.id;
         const isWanted = isRequested && (query.status === undefined || query.status === statusOf(current));
         if (isWanted && isVisible(row)) found.push(current);
@@ -87,6 +93,18 @@ export class Approvals {
     const row = await this.#visible(ctx, approvalId);
     const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
     return this.#detail(ctx, ctx.database.read, row, shown);
+  }
+
+  /** Only for those who review the change, while it waits: the request is deleted once it is decided. */
+  async reveal(ctx: Context, approvalId: string, path: string | undefined) {
+    ctx.access.authorizeAlso(readApproval.permission, readApproval.resource);
+    const row = await this.#visible(ctx, approvalId);
+    const isReviewer = await reviewFilter(ctx, this.#ports);
+    if (!isReviewer(row)) throw notReviewing();
+    refuseDecided(await this.#current(ctx, ctx.database.read, row));
+    const whole = await this.#whole(ctx, approvalId);
+    if (whole.sealed_input === null) throw changedMeanwhile();
+    return revealed(ctx, row, await openRequest(ctx.kernel, whole), path);
   }
 
   async approve(ctx: Context, approvalId: string, digest: string, reason: string): Promise<ApprovalDetail> {
@@ -117,7 +135,7 @@ export class Approvals {
     return ctx.change(async (tx) => {
       const approval = await this.#lockPending(ctx, tx, approvalId);
       const decisions = await store.decisionsOn(tx, ctx.tenantId, [approvalId]);
-      const decided = await this.#withReviewer(ctx, { row: approval, decisions });
+      const decided = withReviewer(ctx, await reviewFilter(ctx, this.#ports), { row: approval, decisions });
       const state = await approvalStateOf(tx, decided, this.#ports);
       if (!mayReject(state, ctx.principal.id)) throw refusal('not_eligible');
       await store.insertDecisions(tx, [
@@ -192,6 +210,7 @@ export class Approvals {
         status: 'failed',
         failure_code: error.code,
         failure_message: cleanText(error.message),
+        failure_details: conflictDetails(error),
       });
       await emitDecided(tx, approval, 'failed', ctx.now);
       await this.#ports.hooks[approval.kind]?.released?.(tx, ctx.tenantId, approval);
@@ -280,7 +299,7 @@ export class Approvals {
   async #accept(ctx: Context, db: Reader, approval: store.ApprovalFacts): Promise<Accepted> {
     const current = await this.#current(ctx, db, approval);
     refuseDecided(current);
-    const decided = await this.#withReviewer(ctx, current);
+    const decided = withReviewer(ctx, await reviewFilter(ctx, this.#ports), current);
     const verdict = verdictOn(await approvalStateOf(db, decided, this.#ports), ctx.principal.id);
     if (verdict.refusal !== null) throw refusal(verdict.refusal);
     if (ruleOf(approval.kind).needsProof === true && !ctx.access.isFactorProven) throw proofRequired('Approving this');
@@ -314,13 +333,7 @@ export class Approvals {
     const request = JSON.parse(shown) as ShownRequest;
     const names = await visibleNames(ctx, db, request.names);
     if (!isAskerAlone(ctx, row)) return toDetail(current, canApprove, shown, { ...request, names });
-    return { ...toDetail(current, canApprove, shown, { ...request, names, differences: [] }), details: {} };
-  }
-
-  async #withReviewer(ctx: Context, approval: DecidedSoFar): Promise<DecidedSoFar> {
-    if (!ruleOf(approval.row.kind).levels.includes('reviewer')) return approval;
-    const isReviewer = await reviewFilter(ctx, this.#ports);
-    return { ...approval, reviewers: isReviewer(approval.row) ? [ctx.principal.id] : [] };
+    return withoutFindings(toDetail(current, canApprove, shown, { ...request, names }));
   }
 
   /** The ids of those that the caller could approve now, by the same rules as `approve`; a second factor is not required yet. */
@@ -328,7 +341,8 @@ export class Approvals {
     const { permission, resource } = approveApproval;
     if (ctx.access.isRestricted || !ctx.access.may(permission, resource)) return new Set();
     const pending = page.filter((one) => statusOf(one) === 'pending');
-    const decided = await Promise.all(pending.map((one) => this.#withReviewer(ctx, one)));
+    const isReviewer = await reviewFilter(ctx, this.#ports);
+    const decided = await mapInSlices(ctx.tenantId, pending, (one) => withReviewer(ctx, isReviewer, one));
     const states = await approvalStatesOf(db, ctx.tenantId, decided, this.#ports);
     const accepted = [...states].filter(([, state]) => verdictOn(state, ctx.principal.id).refusal === null);
     return new Set(accepted.map(([id]) => id));
@@ -341,6 +355,14 @@ export class Approvals {
  */
 function isAskerAlone({ principal }: Context, { requester_id }: store.ApprovalFacts): boolean {
   return requester_id === principal.id && !isAdminRole(principal.role) && principal.role !== 'auditor';
+}
+
+function withReviewer(
+  { principal }: Context,
+  isReviewer: (approval: store.ApprovalFacts) => boolean,
+  approval: DecidedSoFar,
+): DecidedSoFar {
+  return isReviewer(approval.row) ? { ...approval, reviewers: [principal.id] } : approval;
 }
 
 function describeReason(ctx: Context, reason: string): void {
@@ -380,42 +402,4 @@ function settled(ctx: Context, { isSelfApproved, isSingleApprover }: Accepted) {
 function isFinal(error: unknown): error is CofferError {
   if (!(error instanceof CofferError) || error instanceof RightsChanged) return false;
   return error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMIT_EXCEEDED';
-}
-
-const OUTCOMES: Record<Exclude<Approval['status'], 'pending'>, string> = {
-  completed: 'This request was already approved and executed.',
-  rejected: 'This request was rejected or withdrawn.',
-  expired: 'This request has expired: send it again.',
-  failed: 'This request was approved but could not be executed: send it again.',
-  cancelled:
-    'This request was cancelled: its token, session or account was revoked, disabled or deleted, or an operator cancelled it. Send it again.',
-};
-
-function refuseDecided(current: Current): void {
-  const status = statusOf(current);
-  if (status !== 'pending') throw new CofferError('VERSION_CONFLICT', OUTCOMES[status]);
-}
-
-function changedMeanwhile(): CofferError {
-  return new CofferError('VERSION_CONFLICT', 'Another person decided at the same time: read the approval again.');
-}
-
-function notWhatWasSeen(): CofferError {
-  const message = 'The digest does not match this approval: read it with GET /approvals/<id> and send its `digest`.';
-  return new CofferError('VERSION_CONFLICT', message);
-}
-
-const REFUSALS: Record<Refusal, string> = {
-  requester: 'You made this request: another person must approve it.',
-  not_eligible:
-    'You cannot decide this: it requires an owner, an admin, a manager of the vault, or for a change of a secret somebody who may review it.',
-  manager_needed: 'A manager of the vault must approve this first: an admin approves the next level.',
-  owner_needed: 'An owner requested this: another owner must be among those who approve it.',
-  decided_before: 'You already approved one level: another person must approve the next one.',
-  other_first:
-    'A manager of the vault, or another admin, must approve first: only you can approve the level after that.',
-};
-
-function refusal(why: Refusal): CofferError {
-  return new CofferError('INSUFFICIENT_PRIVILEGE', REFUSALS[why], { auditReason: `approvals:decide: ${why}` });
 }

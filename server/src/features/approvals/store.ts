@@ -42,6 +42,8 @@ export interface ApprovalRow {
   cancel_reason: CancelReason | null;
   /** The user who loses rights by it, and so does not decide it; null if there is none. */
   takes_from: string | null;
+  /** JSON: with a conflict, what was expected and what is there; null otherwise. */
+  failure_details: string | null;
 }
 
 /** The columns that lists and rules need. The input is loaded only to execute it. */
@@ -80,7 +82,7 @@ export const APPROVALS = new AuthenticatedTable<'approvals', ApprovalRow>('appro
     'expires_at',
     'decided_at',
   ],
-  appended: ['shown', 'single_approver', 'cancel_reason', 'takes_from'],
+  appended: ['shown', 'single_approver', 'cancel_reason', 'takes_from', 'failure_details'],
   sealed: ['sealed_input'],
 });
 
@@ -109,6 +111,7 @@ const FACTS = [
   'single_approver',
   'cancel_reason',
   'takes_from',
+  'failure_details',
 ] as const satisfies readonly (keyof ApprovalFacts)[];
 
 export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
@@ -205,6 +208,7 @@ export async function settle(
       | 'single_approver'
       | 'failure_code'
       | 'failure_message'
+      | 'failure_details'
       | 'decided_at'
       | 'cancel_reason'
     >

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_CALLER, endpoint, NONE, ORDINARY } from '../../kernel/endpoint/declaration.ts';
-import { described, named } from '../../kernel/wire/named-schemas.ts';
+import { described } from '../../kernel/wire/named-schemas.ts';
 import {
   Deleted,
   id,
@@ -14,16 +14,16 @@ import {
   timeFilter,
   timestampText,
 } from '../../kernel/wire/wire.ts';
-import { tagText, vaultName } from '../vaults/index.ts';
+import { tagText } from '../vaults/index.ts';
 import {
+  CHANGES_MAX,
+  ChangedSecret,
   expectedVersion,
   expiresAt,
   Generator,
   ListedSecret,
-  Metadata,
   MetadataChange,
   MetadataInput,
-  OPERATIONS,
   Protection,
   pathText,
   Rotation,
@@ -31,6 +31,9 @@ import {
   referredBy,
   resolve,
   Secret,
+  SecretChangeInput,
+  SecretRelocation,
+  SecretVersion,
   SecretWithValue,
   secretNames,
   secretParams,
@@ -235,34 +238,6 @@ export const restoreSecret = endpoint({
   errors: ['QUOTA_EXCEEDED', ...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
 });
 
-const VersionAuthor = named(
-  'VersionAuthor',
-  'The user or machine that created a version.',
-  object({
-    kind: Type.String({ description: 'A user or a machine.' }),
-    id: Type.String({ description: 'The id.' }),
-    name: Type.String({ description: 'The name.' }),
-  }),
-);
-
-const SecretVersion = named(
-  'SecretVersion',
-  'A version of a secret, without its value.',
-  object({
-    version: Type.Integer({ description: 'Its number.' }),
-    operation: oneOf(OPERATIONS, 'The operation that created it.'),
-    reason: Type.String({ description: 'The reason given for the change.' }),
-    restored_from: nullable(Type.Integer({ description: 'For a rollback, the version whose value was restored.' })),
-    author: VersionAuthor,
-    metadata: Metadata,
-    created_at: timestampText,
-    has_new_value: Type.Boolean({
-      description: 'False if only metadata or rotation changed, and the value is that of the version before.',
-    }),
-    is_current: Type.Boolean({ description: 'Whether it is the newest version.' }),
-  }),
-);
-
 export const listVersions = endpoint({
   ...reading,
   name: 'listSecretVersions',
@@ -348,25 +323,6 @@ export const rollbackSecret = endpoint({
   ],
 });
 
-const SecretRelocation = named(
-  'SecretRelocation',
-  'The destination of a secret.',
-  object({
-    to_vault: Type.Optional(described('The name of the destination vault; default: the same vault.', vaultName)),
-    to_path: pathText,
-    promote: Type.Optional(
-      Type.Boolean({
-        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
-      }),
-    ),
-    value: Type.Optional({
-      ...value,
-      description:
-        'Required in a zero-knowledge vault, and only allowed there: the value, sealed for the destination vault and path.',
-    }),
-  }),
-);
-
 const relocation = {
   ...changing,
   method: 'POST',
@@ -420,4 +376,59 @@ export const readReferences = endpoint({
     referred_by: secretNames('Templates that refer to it, of which you may see the metadata; at most 100.'),
   }),
   errors: [...MISSING],
+});
+
+export const changeSecrets = endpoint({
+  ...ORDINARY,
+  name: 'changeSecrets',
+  noun: 'secrets',
+  method: 'POST',
+  path: '/v1/vaults/{vault}/changes',
+  summary: 'Create, change, delete, move, rotate and roll back several secrets in one transaction',
+  description:
+    'All changes happen, or none; an error has the `index` of the change that failed in its `details`. Each change takes the permission and the fields of the endpoint for it alone, and has an audit entry of its own. A path may appear once. If changes of the vault are reviewed, all of them wait as one approval.',
+  credentials: ANY_CALLER,
+  permission: 'secrets:update',
+  alsoAsks: [
+    'secrets:create',
+    'secrets:delete',
+    'secrets:move',
+    'secrets:rotate',
+    'secrets:rollback',
+    'changes:bypass',
+  ],
+  resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
+  rate: 'write',
+  bulk: true,
+  approval: 'secret_change',
+  plaintext: true,
+  audit: 'secrets:change',
+  effect: 'change',
+  bodyBytesMax: VALUE_BODY_BYTES_MAX,
+  params: vaultParam,
+  query: NONE,
+  body: objectWithExamples(
+    [{ changes: [{ op: 'create', path: 'database/user', value: 'payments' }], reason: 'New database' }],
+    {
+      changes: Type.Array(SecretChangeInput, { minItems: 1, maxItems: CHANGES_MAX, description: 'In their order.' }),
+      reason: Type.Optional({ ...reason, description: 'Reason for each change that has none of its own.' }),
+    },
+  ),
+  status: 200,
+  output: object({ changes: Type.Array(ChangedSecret, { description: 'In the order of the request.' }) }),
+  errors: [
+    'QUOTA_EXCEEDED',
+    'VAULT_NOT_FOUND',
+    'SECRET_NOT_FOUND',
+    'VERSION_NOT_FOUND',
+    'VERSION_CONFLICT',
+    'SECRET_ALREADY_EXISTS',
+    'VAULT_ENV_CONFLICT',
+    'VAULT_ENV_PROMOTE_REQUIRED',
+    'ROTATION_IN_PROGRESS',
+    'ROTATION_NOT_CONFIGURED',
+    'MFA_REQUIRED',
+    'ZkBoundaryViolation',
+  ],
 });

@@ -1,5 +1,7 @@
 import { feature } from '../../kernel/feature/declaration.ts';
 import { secretIdsInVault, vaultContentsRemoved } from '../vaults/index.ts';
+import { changeSecrets } from './changes/change-secrets.ts';
+import { type SingleHandlers, singleChanges } from './changes/single-changes.ts';
 import * as contract from './contract.ts';
 import { announceExpiringSecretsJob } from './expiry/expiry-job.ts';
 import * as secrets from './lifecycle/create-update-delete.ts';
@@ -50,24 +52,34 @@ export const secretsFeature = feature({
   build(parts) {
     const reader = new SecretReader(parts.database);
     const backends = new BackendRotations(parts, [new PostgresRole(parts.outbound)]);
+    const single: SingleHandlers = {
+      create: (ctx, { params, body }) => secrets.create(ctx, params.vault, body),
+      update: (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body),
+      delete: (ctx, { params }) => secrets.remove(ctx, params.vault, params.path),
+      move: (ctx, { params, body }) => move(ctx, params.vault, params.path, body),
+      rotate: (ctx, { params, body }) => rotate(ctx, backends, params, body),
+      rollback: (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body),
+    };
+    const joinable = singleChanges(single);
     return {
       shares: [sharedSecretReader.as(reader)],
       handlers: {
         listSecrets: (ctx, { params, query }) => list(ctx, parts, params.vault, query),
-        createSecret: (ctx, { params, body }) => secrets.create(ctx, params.vault, body),
+        createSecret: single.create,
         readSecret: {
           handle: (ctx, { params, query }) => reader.read(ctx, params, query),
           prefetch: (ctx, known) => reader.prefetch(ctx, known),
         },
-        updateSecret: (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body),
-        deleteSecret: (ctx, { params }) => secrets.remove(ctx, params.vault, params.path),
+        updateSecret: single.update,
+        deleteSecret: single.delete,
         restoreSecret: (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body),
         readReferences: (ctx, { params }) => readReferences(ctx, reader, params),
         listVersions: (ctx, { params, query }) => listVersions(ctx, reader, params, query),
-        rotateSecret: (ctx, { params, body }) => rotate(ctx, backends, params, body),
-        rollbackSecret: (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body),
-        moveSecret: (ctx, { params, body }) => move(ctx, params.vault, params.path, body),
+        rotateSecret: single.rotate,
+        rollbackSecret: single.rollback,
+        moveSecret: single.move,
         copySecret: (ctx, { params, body }) => copy(ctx, params.vault, params.path, body),
+        changeSecrets: (ctx, { params, body }) => changeSecrets(ctx, joinable, params.vault, body),
       },
       jobs: [
         rotateSecretsJob(parts, backends),

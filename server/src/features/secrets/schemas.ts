@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
+import { EnvironmentNameSchema, environmentText } from '../../kernel/authz/environment.ts';
 import { BODY_BYTES_DEFAULT } from '../../kernel/endpoint/declaration.ts';
-import { named } from '../../kernel/wire/named-schemas.ts';
+import { described, named } from '../../kernel/wire/named-schemas.ts';
 import { freeText, id, lineOfText, nullable, object, oneOf, timeInput, timestampText } from '../../kernel/wire/wire.ts';
 import { Tags, vaultName } from '../vaults/index.ts';
 
@@ -292,5 +292,97 @@ export const expectedVersion = Type.Optional(
     minimum: 1,
     maximum: VERSION_MAX,
     description: 'Fails unless this is still the newest version; `If-Match: "v3"` means the same.',
+  }),
+);
+
+export const CHANGES_MAX = 50;
+export const CHANGE_OPERATIONS = ['create', 'update', 'delete', 'move', 'rotate', 'rollback'] as const;
+export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
+
+export const SecretChangeInput = named(
+  'SecretChangeInput',
+  'One change of a secret: what is done, where, and the fields that the endpoint for it alone takes.',
+  object({
+    op: oneOf(CHANGE_OPERATIONS, 'What is done.'),
+    path: pathText,
+    expected_version: expectedVersion,
+    value: Type.Optional(value),
+    type: Type.Optional(typeText),
+    generator: Type.Optional(Generator),
+    metadata: Type.Optional(MetadataChange),
+    environment: Type.Optional(environmentText),
+    protection: Type.Optional(Protection),
+    promote: Type.Optional(
+      Type.Boolean({
+        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
+      }),
+    ),
+    rotation: Type.Optional(nullable(Rotation)),
+    expires_at: Type.Optional(nullable(expiresAt, 'When the value ends; null removes the end.')),
+    to_path: Type.Optional({ ...pathText, description: 'For a move: the new path in the same vault.' }),
+    to_version: Type.Optional(described('For a rollback: the version to roll back to.', versionNumber)),
+    reason: Type.Optional(reason),
+  }),
+);
+export type SecretChangeInput = Static<typeof SecretChangeInput>;
+
+export const ChangedSecret = named(
+  'ChangedSecret',
+  'What one change did.',
+  object({
+    op: oneOf(CHANGE_OPERATIONS, 'What was done.'),
+    id: nullable(id('sec'), 'Null for a rotation, which has an id of its own.'),
+    path: Type.String({ description: 'The path after the change.' }),
+    version: nullable(Type.Integer({ description: 'The newest version after the change.' }), 'Null if it was deleted.'),
+    rotation_id: nullable(id('rotation'), 'Null unless it was rotated.'),
+    status: oneOf(['completed', 'in_progress'], 'in_progress: a backend makes the new value.'),
+  }),
+);
+export type ChangedSecret = Static<typeof ChangedSecret>;
+
+const VersionAuthor = named(
+  'VersionAuthor',
+  'The user or machine that created a version.',
+  object({
+    kind: Type.String({ description: 'A user or a machine.' }),
+    id: Type.String({ description: 'The id.' }),
+    name: Type.String({ description: 'The name.' }),
+  }),
+);
+
+export const SecretVersion = named(
+  'SecretVersion',
+  'A version of a secret, without its value.',
+  object({
+    version: Type.Integer({ description: 'Its number.' }),
+    operation: oneOf(OPERATIONS, 'The operation that created it.'),
+    reason: Type.String({ description: 'The reason given for the change.' }),
+    restored_from: nullable(Type.Integer({ description: 'For a rollback, the version whose value was restored.' })),
+    author: VersionAuthor,
+    metadata: Metadata,
+    created_at: timestampText,
+    has_new_value: Type.Boolean({
+      description: 'False if only metadata or rotation changed, and the value is that of the version before.',
+    }),
+    is_current: Type.Boolean({ description: 'Whether it is the newest version.' }),
+  }),
+);
+
+export const SecretRelocation = named(
+  'SecretRelocation',
+  'The destination of a secret.',
+  object({
+    to_vault: Type.Optional(described('The name of the destination vault; default: the same vault.', vaultName)),
+    to_path: pathText,
+    promote: Type.Optional(
+      Type.Boolean({
+        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
+      }),
+    ),
+    value: Type.Optional({
+      ...value,
+      description:
+        'Required in a zero-knowledge vault, and only allowed there: the value, sealed for the destination vault and path.',
+    }),
   }),
 );

@@ -111,6 +111,7 @@ class TransactionOfApproval implements ChangeStrategy {
     throw new CofferError(
       'VERSION_CONFLICT',
       'The resource changed after the request was made, so the approval no longer applies: send the request again.',
+      { details: { differences: { shown: approved.differences ?? [], now: differences } } },
     );
   }
 

@@ -56,6 +56,11 @@ export class RequestRecord {
     return entry;
   }
 
+  /** The entries of a request that is part of this one. */
+  addEntriesOf(part: RequestRecord, status: number): void {
+    this.#furtherEntries.push(...part.takeEntries(status));
+  }
+
   /**
    * A vault can be set so that successful reads of its ordinary secrets are counted instead of recorded. Refusals and changes are always recorded.
    */

@@ -112,7 +112,7 @@ export async function update(
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
-    requireVersion(ctx, row, body.expected_version);
+    await requireVersion(ctx, tx, row, body.expected_version);
     const type = body.type ?? row.type;
     if (type !== row.type && body.value === undefined)
       throw invalidField('/body/value', 'is required with another type, whose rules it must fit');
@@ -201,7 +201,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
-    requireVersion(ctx, row, undefined);
+    await requireVersion(ctx, tx, row, undefined);
     await markDeleted(tx, vault, row, ctx.now);
     ctx.record.describe({ secret: row.secret_id, version: row.version });
     await awaitReview(ctx, tx, { vault, sealer: null }, { before: row, after: null });
@@ -244,7 +244,7 @@ export async function rollback(
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
-    requireVersion(ctx, row, body.expected_version);
+    await requireVersion(ctx, tx, row, body.expected_version);
     const older = await findVersion(tx, ctx.tenantId, row, body.to_version);
     if (older === undefined) throw versionNotFound();
     const tags = JSON.parse(older.tags) as string[];

@@ -168,7 +168,7 @@ export async function move(
     await lockPaths(tx, path, relocation);
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
-    requireVersion(ctx, row, undefined);
+    await requireVersion(ctx, tx, row, undefined);
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
     for (const tags of await tagsOfVersions(tx, ctx.tenantId, row.secret_id)) {
       // The history moves too, so the check covers the tags of each version.

@@ -64,7 +64,7 @@ export async function rotate(
   const answer = await ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
-    requireVersion(ctx, row, body.expected_version);
+    await requireVersion(ctx, tx, row, body.expected_version);
     const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
     if (rotation?.backend !== undefined) {
       if (body.value !== undefined || body.generator !== undefined || body.expires_at !== undefined) {
