@@ -201,6 +201,9 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'anomalies:read_models': 'Compare the models',
     'anomalies:scan': 'Scan for anomalies now',
   },
+  'Access paths': {
+    'access_paths:list': 'List the ways by which somebody could read values',
+  },
   'Attack paths': {
     'attack_paths:list': 'List attack paths, the worst first',
     'attack_paths:read': 'Read an attack path',

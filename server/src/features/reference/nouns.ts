@@ -102,6 +102,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'People',
     guide: ['anomalies', 'webhooks'],
   },
+  'access-paths': {
+    title: 'Access paths',
+    group: 'People',
+    guide: ['risk', 'policies'],
+  },
   'attack-paths': {
     title: 'Attack paths',
     group: 'People',
