@@ -73,6 +73,7 @@ export const accessTexts = {
       policy: 'policy',
       connection: 'limits of the connection',
     },
+    roleIn: (role: string, vault: string) => `${role} of ${vault}`,
     group: 'group',
     vault: 'vault',
     secret: 'secret',

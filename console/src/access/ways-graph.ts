@@ -11,6 +11,7 @@ export interface NodeTexts {
   readonly principals: Readonly<Record<AccessPath['principal']['kind'], string>>;
   readonly credentials: Readonly<Record<string, string>>;
   readonly grants: Readonly<Record<AccessPath['grant']['kind'], string>>;
+  readonly roleIn: (role: string, vault: string) => string;
   readonly group: string;
   readonly vault: string;
   readonly secret: string;
@@ -60,7 +61,10 @@ function rest({ principal, group, grant, vault, environment, path }: AccessPath,
   const place = isEverywhere ? '' : grant.kind === 'connection' ? principal.id : vault;
   return [
     ...(group === null ? [] : [node('group', [group.id], { name: group.name, detail: texts.group })]),
-    node('grant', [grant.kind, grant.name, place], { name: grant.name, detail: texts.grants[grant.kind] }),
+    node('grant', [grant.kind, grant.name, place], {
+      name: place === vault ? texts.roleIn(grant.name, vault) : grant.name,
+      detail: texts.grants[grant.kind],
+    }),
     node('vault', [vault], { name: vault, detail: environment ?? texts.vault }),
     ...(path === null
       ? []
