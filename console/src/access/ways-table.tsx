@@ -77,13 +77,13 @@ function Because({ group, grant }: AccessPath) {
       <div class="breakable">
         {grant.kind === 'policy' ? <a href={href('policies', grant.name)}>{grant.name}</a> : grant.name}
       </div>
+      {group === null ? null : (
+        <div class="breakable">
+          <a href={href('groups', group.id)}>{texts.through(group.name)}</a>
+        </div>
+      )}
       <div class="soft">
         {texts.nodes.grants[grant.kind]}
-        {group === null ? null : (
-          <>
-            , <a href={href('groups', group.id)}>{texts.through(group.name)}</a>
-          </>
-        )}
         {grant.until === null ? null : (
           <>
             , {texts.until} <Time at={grant.until} />
@@ -112,8 +112,10 @@ function Target({ vault, environment, path }: AccessPath) {
     <>
       <a class="breakable" href={path === null ? href('vaults', vault) : href('vaults', vault, 'secret', path)}>
         {path === null ? vault : `${vault}/${path}`}
-      </a>{' '}
-      <EnvironmentBadge environment={environment} />
+      </a>
+      <div>
+        <EnvironmentBadge environment={environment} />
+      </div>
     </>
   );
 }
