@@ -286,6 +286,7 @@ export interface Routes {
   'GET /attack-paths': operations['listAttackPaths'];
   'GET /attack-paths/{attack_path_id}': operations['readAttackPath'];
   'POST /attack-paths/recompute': operations['recomputeAttackPaths'];
+  'GET /v1/access-paths': operations['listAccessPaths'];
   'POST /copilot/explain-risk': operations['explainRisk'];
   'POST /copilot/summarize-path': operations['summarizePath'];
   'POST /copilot/validation-tasks': operations['validationTasks'];
@@ -338,6 +339,69 @@ export interface components {
             user_id: string;
             /** @description An id that starts with tenant_. */
             tenant_id: string;
+        };
+        /** @description A credential by which somebody could use the path. */
+        AccessCredential: {
+            /**
+             * @description What kind of credential it is.
+             * @enum {string}
+             */
+            type: "password" | "token" | "client_secret" | "certificate" | "federation" | "workload_method";
+            /** @description Its id; empty for a password. */
+            id: string;
+            /** @description Its name, if it has one. */
+            name: string;
+            /**
+             * Format: int32
+             * @description How weak it is, 100 being the weakest.
+             */
+            weakness: number;
+            /** @description What its weakness consists of, in words. */
+            why: string;
+        };
+        /** @description One way by which somebody could read values. */
+        AccessPath: {
+            principal: components["schemas"]["AccessPathPrincipal"];
+            /** @description Those that reach this far, the weakest first: at most five tokens of a user, and what you may read. */
+            credentials: components["schemas"]["AccessCredential"][];
+            group: components["schemas"]["AccessPathGroup"] | null;
+            grant: components["schemas"]["AccessPathGrant"];
+            /** @description Name of the vault. */
+            vault: string;
+            /** @description Environment of the vault. */
+            environment: components["schemas"]["Stage"] | null;
+            path: string | null;
+        };
+        /** @description What gives the right. */
+        AccessPathGrant: {
+            /**
+             * @description A role in the vault, access for a time, a role in the tenant, an attached policy, or the limits of the connection itself.
+             * @enum {string}
+             */
+            kind: "membership" | "access" | "role" | "policy" | "connection";
+            /** @description The role, the name of the policy, or the name of the connection. */
+            name: string;
+            /** @description When it ends by itself. */
+            until: string | null;
+        };
+        /** @description The group whose right it is. */
+        AccessPathGroup: {
+            /** @description Id of the group. */
+            id: string;
+            /** @description Name of the group. */
+            name: string;
+        };
+        /** @description Who could read. */
+        AccessPathPrincipal: {
+            /**
+             * @description A person or a connection.
+             * @enum {string}
+             */
+            kind: "user" | "app_connection";
+            /** @description Id of the user, or client id of the connection. */
+            id: string;
+            /** @description E-mail address or name. */
+            name: string;
         };
         /** @description The right that somebody needs who is to change the refusal. */
         AccessRemedy: {
@@ -3534,6 +3598,18 @@ export interface components {
         /** @description The response of `listAccess`. */
         ListAccessOutput: {
             access: components["schemas"]["TimedAccess"][];
+            /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
+            next_cursor: string | null;
+        };
+        /** @description The response of `listAccessPaths`. */
+        ListAccessPathsOutput: {
+            /** @description By vault, then secret, then principal. Each request decides a bounded number of times. */
+            access_paths: components["schemas"]["AccessPath"][];
+            /**
+             * Format: int64
+             * @description How many ways this page leaves out because of a link that you may not see.
+             */
+            hidden: number;
             /** @description Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty. */
             next_cursor: string | null;
         };
@@ -14043,6 +14119,38 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["RecomputeAttackPathsOutput"];
+                };
+            };
+        };
+    };
+    listAccessPaths: {
+        parameters: {
+            query?: {
+                /** @description Whether ways end at a vault or at each of its secrets. Default: vaults. */
+                depth?: "vaults" | "secrets";
+                /** @description Only this vault. */
+                vault?: string;
+                /** @description Only this secret of the vault. Implies `depth=secrets`. */
+                path?: string;
+                /** @description Only ways of this user, by id or e-mail address. */
+                user?: string;
+                /** @description Only ways of this connection, by number, client id or name. */
+                app_connection?: string;
+                /** @description Only ways through this group, by id or name. */
+                group?: string;
+                /** @description Only ways through this policy. */
+                policy?: string;
+                /** @description The maximum number of items. Default: 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page, with the same filters. */
+                cursor?: string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ListAccessPathsOutput"];
                 };
             };
         };

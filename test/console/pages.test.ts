@@ -17,6 +17,7 @@ const FOR_AUDITORS = [
   'Connections',
   'Workload identity',
   'Audit log',
+  'Access graph',
   'Attack paths',
   'Exporters',
   'Webhooks',

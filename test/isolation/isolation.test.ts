@@ -188,6 +188,8 @@ const PLAIN = new Set(
     ['findKnownValues.values', 'findKnownValues.digests'],
     // The member of a value that is returned, once the value is found.
     ['property'],
+    // Whether ways end at vaults or secrets.
+    ['depth'],
     // How far ahead is looked.
     ['listDueSecrets.within_days'],
     // What a provider says about its own people and groups; that it finds and adds no others has its own tests.
@@ -240,6 +242,12 @@ const FREE = new Set([
   'requestAccess body.vault',
   'listAccess query.vault',
   'readAuditActivity query.vault',
+  'listAccessPaths query.vault',
+  'listAccessPaths query.path',
+  'listAccessPaths query.user',
+  'listAccessPaths query.app_connection',
+  'listAccessPaths query.group',
+  'listAccessPaths query.policy',
   'readAuditActivity query.actor',
 ]);
 

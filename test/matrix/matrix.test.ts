@@ -299,6 +299,7 @@ const EXPECTED: Record<string, number[]> = {
   'POST /v1/audit/exporters/{exporter_id}/test': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'POST /v1/audit/exporters/{exporter_id}/replay': [401, 401, 401, 401, 404, 403, 403, 200, 200],
 
+  'GET /v1/access-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /attack-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /attack-paths/{attack_path_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'POST /attack-paths/recompute': [401, 401, 401, 401, 200, 403, 403, 200, 200],

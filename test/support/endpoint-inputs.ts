@@ -39,7 +39,7 @@ import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { PASSKEY_INPUTS } from './passkey-inputs.ts';
 import { approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
-import { RISK_INPUTS } from './risk-inputs.ts';
+import { MORE_ACCESS_PATHS, RISK_INPUTS } from './risk-inputs.ts';
 import { SAAS_INPUTS } from './saas-inputs.ts';
 import { SCIM_INPUTS } from './scim-inputs.ts';
 import type { Service } from './service.ts';
@@ -375,6 +375,7 @@ const REGION_OPERATION = {
 
 /** The same once more, where an endpoint takes something in another way or names something else: each must be as well guarded. */
 export const MORE_INPUTS: Record<string, MakeInput[]> = {
+  'GET /v1/access-paths': MORE_ACCESS_PATHS,
   'GET /v1/access-requests': [async (world) => ({ query: { vault: (await someVault(world)).params.vault } })],
   ...MORE_ENVIRONMENT_INPUTS,
   'GET /auth/tokens': [async ({ owner }) => ({ query: { user_id: owner.id } })],

@@ -2,12 +2,13 @@ import { replacePaths } from '../../server/src/features/attack-paths/store.ts';
 import { DAY_MS } from '../../server/src/kernel/base/clock.ts';
 import { newId } from '../../server/src/kernel/base/ids.ts';
 import type { MakeInput, World } from './endpoint-inputs.ts';
-import { someSecret } from './factories.ts';
-import { ok } from './people.ts';
+import { DOCUMENT, namedGroup, someSecret } from './factories.ts';
+import { ok, uniqueName } from './people.ts';
 
 /** Valid input for risks and attack paths, made afresh for each call. */
 export const RISK_INPUTS: Record<string, MakeInput> = {
   'GET /v1/vaults/{vault}/secrets/{path*}/risk': someSecret,
+  'GET /v1/access-paths': async (world) => ({ query: (await someSecret(world)).params }),
   'GET /attack-paths': async (world) => {
     await someAttackPath(world);
     return {};
@@ -37,6 +38,24 @@ async function holdRuns(world: World): Promise<void> {
       .execute(),
   );
 }
+
+/** The ways of somebody, of a connection, and through a group and a policy. */
+export const MORE_ACCESS_PATHS: MakeInput[] = [
+  async ({ service }) => ({ query: { user: (await ok(service.call('GET', '/auth/me'))).user.id } }),
+  async (world) => {
+    const { vault } = (await someSecret(world)).params;
+    const body = { name: uniqueName('connection'), vault, mtls_required: false };
+    const { client_id } = await ok(world.service.call('POST', '/v1/app-connections', { body }), 201);
+    return { query: { app_connection: client_id } };
+  },
+  async (world) => {
+    const group = await namedGroup(world);
+    const policy = uniqueName('readers');
+    const body = { name: policy, document: DOCUMENT };
+    await ok(world.service.call('POST', '/v1/policies', { body }), 201);
+    return { query: { group: group.id, policy } };
+  },
+];
 
 /** Two paths straight into the database, since a run would find others. Earlier ones are replaced. */
 export async function someAttackPath(world: World) {

@@ -9,6 +9,7 @@ export const PAGES = [
   'approvals',
   'audit',
   'anomalies',
+  'access',
   'attack-paths',
   'compare',
   'environments',

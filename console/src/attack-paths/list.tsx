@@ -4,6 +4,7 @@ import { all, call } from '../app/api.ts';
 import { useMay } from '../app/capabilities.ts';
 import { useAction, useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
+import { WaysPlot } from '../plots/way-graph.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, ErrorNote, WhenLoaded } from '../ui/notice.tsx';
@@ -13,8 +14,7 @@ import { shared } from '../ui/texts.ts';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { WhenAllowed } from '../ui/when-allowed.tsx';
-import { AccessGraph } from './graph.tsx';
-import { type AttackPath, pathGraph, type Step, weakestOf } from './path-graph.ts';
+import { type AttackPath, COLUMNS, pathGraph, type Step, weakestOf } from './path-graph.ts';
 import { attackPathTexts as texts } from './texts.ts';
 
 const HIGH = 70;
@@ -88,7 +88,12 @@ function Paths({ list, computedAt }: { list: readonly AttackPath[]; computedAt: 
   const weakest = weakestOf(path);
   return (
     <>
-      <AccessGraph graph={graph} chain={graph.chains.get(path.id) ?? []} weakest={weakest?.index ?? null} />
+      <WaysPlot
+        columns={COLUMNS.map((name) => ({ name, title: texts.columns[name] }))}
+        graph={graph}
+        chain={graph.chains.get(path.id) ?? []}
+        weakest={weakest?.index ?? null}
+      />
       <section class="card" aria-live="polite">
         <div class="row between">
           <h2>{texts.from(path.steps[0]?.name ?? '', path.steps.at(-1)?.name ?? '')}</h2>

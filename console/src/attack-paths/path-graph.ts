@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge, GraphNode } from '../plots/layered.ts';
+import { type WayGraph, type WayNode, waysGraph } from '../plots/ways.ts';
 
 export interface Step {
   readonly kind: 'principal' | 'credential' | 'grant' | 'secret';
@@ -19,41 +19,12 @@ export interface AttackPath {
 export const COLUMNS = ['principal', 'credential', 'grant', 'vault', 'secret'] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
-export interface PathNode extends GraphNode {
-  readonly name: string;
-  /** What it is: a type, or what its weakness is. */
-  readonly detail: string;
-  /** By what it is also found: a secret by its vault and path. */
-  readonly fullName: string;
-}
-
-export interface PathGraph extends Graph<PathNode> {
-  /** The nodes of each path, in order. */
-  readonly chains: ReadonlyMap<string, readonly string[]>;
-}
-
 /** What all paths lead through, each thing once. */
-export function pathGraph(paths: readonly AttackPath[]): PathGraph {
-  const nodes = new Map<string, PathNode>();
-  const edges = new Map<string, GraphEdge>();
-  const chains = new Map<string, string[]>();
-  for (const path of paths) {
-    const chain = chainOf(path);
-    for (const node of chain) {
-      const weight = Math.max(nodes.get(node.id)?.weight ?? 0, path.score);
-      nodes.set(node.id, { ...node, weight });
-    }
-    const ids = chain.map(({ id }) => id);
-    for (const [i, to] of ids.entries()) {
-      const from = ids[i - 1];
-      if (from !== undefined) edges.set(`${from}\n${to}`, { from, to });
-    }
-    chains.set(path.id, ids);
-  }
-  return { nodes: [...nodes.values()], edges: [...edges.values()], chains };
+export function pathGraph(paths: readonly AttackPath[]): WayGraph {
+  return waysGraph(paths.map((path) => ({ key: path.id, weight: path.score, nodes: chainOf(path) })));
 }
 
-function chainOf({ steps }: AttackPath): PathNode[] {
+function chainOf({ steps }: AttackPath): WayNode[] {
   return steps.flatMap((step) => {
     const { kind, type, name } = step;
     const detail = type.replaceAll('_', ' ');
@@ -101,11 +72,6 @@ function identityOf({ kind, name, why }: Step, steps: readonly Step[]): string {
 function textOf({ kind, type, weakness }: Step): string {
   const name = type.replaceAll('_', ' ');
   return kind === 'credential' && weakness !== null ? `${name}, weakness ${weakness}` : name;
-}
-
-/** All that is on a path together with one of these. */
-export function onWaysWith({ chains }: PathGraph, ids: ReadonlySet<string>): Set<string> {
-  return new Set([...chains.values()].filter((chain) => chain.some((id) => ids.has(id))).flat());
 }
 
 /** The weakest step, and the edge by which the picture marks it: the one that leaves what is weak. */

@@ -21,15 +21,6 @@ export const attackPathTexts = {
   danger: 'Danger',
   show: 'Show',
   isShown: 'shown above',
-  find: 'Find in the picture',
-  smaller: 'Smaller',
-  larger: 'Larger',
-  graph: 'Who reaches what',
-  counts: (count: number) =>
-    `${count} people, credentials, rights, vaults and secrets. Choose one to see all ways through it.`,
-  reach: (name: string, count: number) => `${name} is on ways with ${count} others. Choose it again to see everything.`,
-  moreOf: (count: number, column: string) => `${count} more: ${column.toLowerCase()}`,
-  graphKeys: 'Arrow keys walk, Enter chooses, + and − change the size, Escape shows everything.',
   columns: {
     principal: 'People and programs',
     credential: 'Stolen credential',

@@ -207,6 +207,9 @@ export const AUDIT_WORDS: Readonly<Record<string, Readonly<Record<string, string
     'attack_paths:read': 'Read an attack path',
     'attack_paths:recompute': 'Find attack paths anew',
   },
+  'Access paths': {
+    'access_paths:list': 'List the ways by which somebody could read values',
+  },
   Assistant: {
     'copilot:explain_risk': 'Explain the risk of a secret',
     'copilot:summarize_path': 'Summarize an attack path',

@@ -16,14 +16,17 @@ import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { WhenFound } from '../ui/when-found.tsx';
 import type { User } from './data.ts';
+import { EndAccess } from './end-access.tsx';
 import { FactorList } from './factors.tsx';
 import { InvitationCode, type Invited } from './invitation.tsx';
+import { PersonReach } from './reach.tsx';
+import { endTexts } from './reach-texts.ts';
 import { roleTexts } from './role-texts.ts';
 import { type Role, RoleChoice, StatusBadge } from './status.tsx';
 import { peopleTexts as texts } from './texts.ts';
 import PersonVaults from './vaults.tsx';
 
-type Opened = 'role' | 'name' | 'disable' | 'enable' | 'invite' | 'factor' | 'trust' | 'delete';
+type Opened = 'end' | 'role' | 'name' | 'disable' | 'enable' | 'invite' | 'factor' | 'trust' | 'delete';
 
 export default function PersonPage({ id }: { id: string }) {
   const user = useCall('GET /v1/users/{user_id}', { path: { user_id: id } });
@@ -46,8 +49,10 @@ function Person({ user, crumbs, onChanged }: { user: User; crumbs: preact.Compon
     trust: ['users:trust_mfa', resource],
     approvals: ['approvals:list', 'self/approvals'],
     owner: ['users:grant_owner', 'user'],
+    access: ['access_paths:list', 'access-path/*'],
   });
   const [opened, setOpened] = useState<Opened | null>(null);
+  const [changes, setChanges] = useState(0);
   const [invited, setInvited] = useState<Invited | null>(null);
   const isMe = id === me.value?.user.id;
   // Owners are changed by owners only.
@@ -70,11 +75,13 @@ function Person({ user, crumbs, onChanged }: { user: User; crumbs: preact.Compon
       {mayUpdate && !isMe && status === 'disabled' ? open('enable', texts.enable) : null}
       {mayUpdate && !isMe && status !== 'disabled' ? open('disable', texts.disable) : null}
       {mayUpdate ? open('role', texts.changeRole) : null}
+      {mayUpdate && may.access && !isMe ? open('end', endTexts.open, 'destructive') : null}
       {may.delete && mayChange && !isMe ? open('delete', texts.delete, 'destructive') : null}
     </>
   );
   const changed = () => {
     setOpened(null);
+    setChanges(changes + 1);
     onChanged();
   };
   return (
@@ -107,7 +114,8 @@ function Person({ user, crumbs, onChanged }: { user: User; crumbs: preact.Compon
           ]}
         />
       </section>
-      <PersonVaults user={user} />
+      <PersonVaults key={`vaults ${changes}`} user={user} />
+      <PersonReach key={`reach ${changes}`} user={user} />
       {opened === null ? null : (
         <Change
           opened={opened}
@@ -151,6 +159,7 @@ function Change({
   const { user, onClose, onDone } = props;
   const { id, email } = user;
   const path = { user_id: id };
+  if (opened === 'end') return <EndAccess {...props} />;
   if (opened === 'role') return <ChangeRole {...props} />;
   if (opened === 'name') return <ChangeName {...props} />;
   if (opened === 'invite') {

@@ -1,5 +1,6 @@
 /** Generated from the code by `npm run generate`; do not edit. */
 export const ACTIONS: readonly string[] = [
+  'access_paths:list',
   'access_requests:create',
   'access_requests:end',
   'access_requests:list',
@@ -190,6 +191,7 @@ export const ACTIONS: readonly string[] = [
 ];
 
 export const RESOURCES: readonly string[] = [
+  'access-path/*',
   'anomaly-models',
   'anomaly-scans',
   'anomaly/<anomaly_id>',

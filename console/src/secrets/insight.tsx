@@ -3,6 +3,7 @@ import { useMay } from '../app/capabilities.ts';
 import { useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
+import { accessAddress } from '../access/index.ts';
 import { auditAddress } from '../audit/index.ts';
 import { useDirectory } from '../people/index.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -88,13 +89,16 @@ export function SecretReaders({ vault, path }: { vault: string; path: string }) 
     },
     [vault, path],
   );
-  const may = useMay({ paths: ['attack_paths:list', 'attack-path/*'] });
+  const may = useMay({ paths: ['attack_paths:list', 'attack-path/*'], access: ['access_paths:list', 'access-path/*'] });
   const ways = `${href('attack-paths')}?${new URLSearchParams({ find: `${vault}/${path}` })}`;
   return (
     <section class="card">
       <div class="row between">
         <h2>{texts.readers}</h2>
-        {may.paths ? <a href={ways}>{texts.attackPaths}</a> : null}
+        <span class="row">
+          {may.access ? <a href={accessAddress('secret', `${vault}/${path}`)}>{texts.accessGraph}</a> : null}
+          {may.paths ? <a href={ways}>{texts.attackPaths}</a> : null}
+        </span>
       </div>
       <WhenLoaded of={readers}>
         {({ principals, truncated, hidden }) => (

@@ -79,6 +79,7 @@ export const secretTexts = {
   rotation: 'Next rotation',
   lastRotated: 'Last rotated',
   rotationFailed: 'The last rotation failed.',
+  accessGraph: 'Access graph',
   attackPaths: 'Attack paths to it',
   versionAt: (version: number, day: string) => `v${version}, ${day}`,
   nextAt: (day: string) => `next, ${day}`,

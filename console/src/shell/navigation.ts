@@ -66,6 +66,7 @@ export const NAVIGATION: readonly NavigationGroup[] = [
         check: ['workload_methods:list', 'workload-method'],
       },
       { path: 'sign-on', title: pages.signOn, icon: 'signOn', check: ['sso_providers:list', 'sso-provider'] },
+      { path: 'access', title: pages.access, icon: 'access', check: ['access_paths:list', 'access-path/*'] },
       {
         path: 'attack-paths',
         title: pages.attackPaths,

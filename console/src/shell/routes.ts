@@ -9,6 +9,7 @@ const ROUTES: Readonly<Record<PageName, Load>> = {
   approvals: () => import('../approvals/list.tsx'),
   audit: () => import('../audit/list.tsx'),
   anomalies: () => import('../anomalies/list.tsx'),
+  access: () => import('../access/page.tsx'),
   'attack-paths': () => import('../attack-paths/list.tsx'),
   compare: () => import('../compare/page.tsx'),
   environments: () => import('../environments/list.tsx'),

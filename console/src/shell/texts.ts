@@ -85,6 +85,7 @@ export const layoutTexts = {
     approvals: 'Approvals',
     audit: 'Audit log',
     anomalies: 'Anomalies',
+    access: 'Access graph',
     attackPaths: 'Attack paths',
     keys: 'Encryption keys',
     hosts: 'Hosts',

@@ -6,6 +6,7 @@ export const ICONS = {
   approvals: 'circle-check-big',
   arrowLeft: 'arrow-left',
   arrowRight: 'arrow-right',
+  access: 'network',
   attackPaths: 'waypoints',
   audit: 'list',
   certificate: 'badge-check',

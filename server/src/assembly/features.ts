@@ -1,3 +1,4 @@
+import { accessPathsFeature } from '../features/access-paths/feature.ts';
 import { accessRequestsFeature } from '../features/access-requests/feature.ts';
 import { accountLinksFeature } from '../features/account-links/feature.ts';
 import { aggregateFeature } from '../features/aggregate/feature.ts';
@@ -91,6 +92,7 @@ export const FEATURES: readonly DeclaredFeature[] = [
   anomaliesFeature,
   rollupsFeature,
   attackPathsFeature,
+  accessPathsFeature,
   copilotFeature,
   healthFeature,
   jobsFeature,

@@ -23,11 +23,20 @@ const CONNECTIONS_AT_ONCE = 200;
 /** A user may have a thousand tokens. Chains begin with the weakest of them that reach the secret. */
 const TOKENS_PER_USER = 5;
 
+export const CREDENTIAL_TYPES = [
+  'password',
+  'token',
+  'client_secret',
+  'certificate',
+  'federation',
+  'workload_method',
+] as const;
+
 /** Somebody who could act as a user or connection, by one credential. */
 export interface Entry extends Weakness {
   principal: { type: 'user' | 'service' | 'federated_identity' | 'workload'; id: string; name: string };
   credential: {
-    type: 'password' | 'token' | 'client_secret' | 'certificate' | 'federation' | 'workload_method';
+    type: (typeof CREDENTIAL_TYPES)[number];
     id: string;
     name: string;
   };

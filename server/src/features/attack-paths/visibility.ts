@@ -17,10 +17,16 @@ export function mayKnowSecret(ctx: Context, vault: Vault, row: AssessedRow): boo
 export async function mayKnowLinks(ctx: Context, vault: Vault, steps: readonly Step[]): Promise<boolean> {
   const connection = steps.find(({ kind, type }) => kind === 'grant' && type === 'connection');
   const names = connection === undefined ? [] : await namesOfConnection(ctx, connection.id);
-  return steps.every((step) => mayKnow(ctx, vault, step, names));
+  return steps.every((step) => mayKnowLink(ctx, vault, step, names));
 }
 
-function mayKnow(ctx: Context, vault: Vault, { kind, type, id, name }: Step, connection: readonly string[]): boolean {
+/** Whether the caller may know one link. `connection` has all names that policies may use for the connection of the path. */
+export function mayKnowLink(
+  ctx: Context,
+  vault: Vault,
+  { kind, type, id, name }: Pick<Step, 'kind' | 'type' | 'id' | 'name'>,
+  connection: readonly string[],
+): boolean {
   const { access } = ctx;
   switch (`${kind} ${type}`) {
     case 'principal user':

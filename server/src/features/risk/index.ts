@@ -1,5 +1,14 @@
 export { anomalyPoints, recomputeAttackPaths } from './links.ts';
-export { couldRead, couldReadParts, type Grant, grantOf, readersInVault, type SameRights } from './readers.ts';
+export {
+  couldRead,
+  couldReadParts,
+  type Grant,
+  grantOf,
+  loadReaders,
+  readableRanges,
+  readersInVault,
+  type SameRights,
+} from './readers.ts';
 export { findRun as findRiskRun, requestRun as requestRiskRun } from './run-store.ts';
 export type { AnomalyPoints } from './scoring.ts';
 export { read as readRisk } from './service.ts';

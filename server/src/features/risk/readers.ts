@@ -85,14 +85,21 @@ export async function readersInVault(
   const found: { rights: SameRights; ranges: PathRange[] }[] = [];
   for (const [index, rights] of readers.entries()) {
     if (index % PRINCIPALS_PER_QUERY === 0) await nextTurn(tenantId);
-    const places = placesInVault(rights.ceilings, vault);
-    const ranges = intersection(
-      SHOWING.flatMap((action) => possibleRanges(rights.policies, action, vault)),
-      places,
-    );
+    const ranges = readableRanges(rights, vault);
     if (ranges.length > 0) found.push({ rights, ranges });
   }
   return found;
+}
+
+/** Where in a vault they could read something. */
+export function readableRanges(
+  { ceilings, policies }: Pick<SameRights, 'ceilings' | 'policies'>,
+  vault: string,
+): PathRange[] {
+  return intersection(
+    SHOWING.flatMap((action) => possibleRanges(policies, action, vault)),
+    placesInVault(ceilings, vault),
+  );
 }
 
 /** Whether they could read the secret by some request: from an allowed address, at an allowed time, with a second factor if one is required. */

@@ -58,6 +58,14 @@ function inVault(
     .execute() as Promise<AssessedRow[]>;
 }
 
+/** The secret at a path, if there is one. */
+function atPath(db: Reader, tenantId: string, vaultId: string, path: string): Promise<AssessedRow | undefined> {
+  return assessed(db, tenantId)
+    .where('s.vault_id', '=', vaultId)
+    .where('s.path', '=', path)
+    .executeTakeFirst() as Promise<AssessedRow | undefined>;
+}
+
 function byIds(db: Reader, tenantId: string, secretIds: readonly string[]): Promise<AssessedRow[]> {
   if (secretIds.length === 0) return Promise.resolve([]);
   return assessed(db, tenantId).where('s.secret_id', 'in', secretIds).execute() as Promise<AssessedRow[]>;
@@ -88,4 +96,4 @@ function hexOf(fingerprint: Uint8Array | null): string {
 }
 
 /** Secrets as their risk is assessed. */
-export const assessedSecrets = { inVault, byIds, countEqual, hexOf };
+export const assessedSecrets = { inVault, atPath, byIds, countEqual, hexOf };

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { place } from '../app/router.ts';
-import { collapse, orderColumns } from '../plots/layered.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
-import { COLUMNS, onWaysWith, type PathGraph, type PathNode } from './path-graph.ts';
-import { attackPathTexts as texts } from './texts.ts';
+import { collapse, orderColumns } from './layered.ts';
+import { wayGraphTexts as texts } from './texts.ts';
+import { onWaysWith, type WayGraph, type WayNode } from './ways.ts';
 
 const NODE = { width: 190, height: 40, gap: 12 };
 const COLUMN_WIDTH = 250;
@@ -21,18 +21,25 @@ const ZOOM_MIN_AT_FIRST = 0.7;
 const BOX_PADDING = 18;
 
 interface Placed {
-  node: PathNode;
+  node: WayNode;
   x: number;
   y: number;
 }
 
+export interface GraphColumn {
+  readonly name: string;
+  readonly title: string;
+}
+
 /** Who reaches what, from left to right. Choosing something shows all ways through it, in both directions. */
-export function AccessGraph({
+export function WaysPlot({
+  columns: heads,
   graph,
   chain,
   weakest,
 }: {
-  graph: PathGraph;
+  columns: readonly GraphColumn[];
+  graph: WayGraph;
   /** The nodes of the chosen path. */
   chain: readonly string[];
   /** Which of them is the weakest. */
@@ -47,11 +54,11 @@ export function AccessGraph({
   const { columns, left } = useMemo(() => {
     const inAnyCase = new Set([...chain, ...(chosen === null ? [] : [chosen])]);
     const { graph: small, left } = collapse(shown, (column) => SHOWN + (more[column] ?? 0) * ADDED, inAnyCase);
-    return { columns: orderColumns(small, COLUMNS.length), left };
+    return { columns: orderColumns(small, heads.length), left };
   }, [shown, chain, chosen, more]);
   const rows = Math.max(1, ...columns.map((column) => column.length));
   const height = HEAD_HEIGHT + rows * (NODE.height + NODE.gap);
-  const width = (COLUMNS.length - 1) * COLUMN_WIDTH + NODE.width + 2;
+  const width = (heads.length - 1) * COLUMN_WIDTH + NODE.width + 2;
   useEffect(() => {
     const room = ((box.current?.clientWidth ?? width) - BOX_PADDING) / width;
     const fits = ZOOMS.filter((each) => each <= Math.min(1, Math.max(room, ZOOM_MIN_AT_FIRST)));
@@ -104,9 +111,9 @@ export function AccessGraph({
           class={lit === null ? 'graph' : 'graph has-chosen'}
         >
           <title>{texts.graph}</title>
-          {COLUMNS.map((name, column) => (
+          {heads.map(({ name, title }, column) => (
             <text class="graph-head" key={name} x={column * COLUMN_WIDTH + 1} y={16}>
-              {texts.columns[name]}
+              {title}
             </text>
           ))}
           <g>
@@ -122,6 +129,7 @@ export function AccessGraph({
             <Node
               key={each.node.id}
               placed={each}
+              kindOfColumn={heads[each.node.column]?.name ?? ''}
               isChosen={each.node.id === chosen}
               isLit={lit?.has(each.node.id) ?? false}
               isOnPath={chain.includes(each.node.id)}
@@ -133,10 +141,10 @@ export function AccessGraph({
         </svg>
       </div>
       <div class="row">
-        {COLUMNS.map((name, column) =>
+        {heads.map(({ name, title }, column) =>
           (left[column] ?? 0) > 0 ? (
             <Button isSmall key={name} onClick={() => setMore({ ...more, [column]: (more[column] ?? 0) + 1 })}>
-              {texts.moreOf(left[column] ?? 0, texts.columns[name])}
+              {texts.moreOf(left[column] ?? 0, title)}
             </Button>
           ) : null,
         )}
@@ -148,6 +156,7 @@ export function AccessGraph({
 
 function Node({
   placed: { node, x, y },
+  kindOfColumn,
   isChosen,
   isLit,
   isOnPath,
@@ -156,6 +165,7 @@ function Node({
   onKey,
 }: {
   placed: Placed;
+  kindOfColumn: string;
   isChosen: boolean;
   isLit: boolean;
   isOnPath: boolean;
@@ -168,7 +178,7 @@ function Node({
   return (
     // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in an SVG
     <g
-      class={`graph-node ${COLUMNS[node.column]}${kind}`}
+      class={`graph-node ${kindOfColumn}${kind}`}
       role="button"
       // Attributes of SVG are case-sensitive.
       tabindex={0}
@@ -191,7 +201,7 @@ function Node({
 }
 
 /** The whole graph, or all ways through what matches. */
-function narrowed(graph: PathGraph, text: string): Pick<PathGraph, 'nodes' | 'edges'> {
+function narrowed(graph: WayGraph, text: string): Pick<WayGraph, 'nodes' | 'edges'> {
   const { nodes, edges } = graph;
   const typed = text.trim().toLowerCase();
   if (typed === '') return { nodes, edges };
@@ -204,7 +214,7 @@ function narrowed(graph: PathGraph, text: string): Pick<PathGraph, 'nodes' | 'ed
 }
 
 /** Columns with fewer nodes than the longest stand in its middle. */
-function placesOf(columns: readonly (readonly PathNode[])[], height: number): ReadonlyMap<string, Placed> {
+function placesOf(columns: readonly (readonly WayNode[])[], height: number): ReadonlyMap<string, Placed> {
   const placed = new Map<string, Placed>();
   const step = NODE.height + NODE.gap;
   for (const [column, nodes] of columns.entries()) {
@@ -224,7 +234,7 @@ function edgePath(placed: ReadonlyMap<string, Placed>, from: string, to: string)
   return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
 }
 
-function nameOf({ nodes }: PathGraph, id: string): string {
+function nameOf({ nodes }: WayGraph, id: string): string {
   return nodes.find((node) => node.id === id)?.name ?? '';
 }
 

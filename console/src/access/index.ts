@@ -1,0 +1,1 @@
+export { accessAddress } from './focus.ts';
