@@ -33,7 +33,7 @@ const FOLDERS = [
   ...['base', 'wire', 'fairness', 'observability', 'crypto', 'storage', 'keys', 'time', 'integrity', 'outbound', 'seals'].map(
     inKernel,
   ),
-  ...['external-identity', 'authz', 'limits', 'nodes', 'jobs', 'endpoint', 'auth'].map(inKernel),
+  ...['seals', 'external-identity', 'authz', 'limits', 'nodes', 'jobs', 'endpoint', 'auth'].map(inKernel),
   ...['audit/entry', 'audit/chain', 'audit/log', 'audit/postgres', 'audit/journal'].map(inKernel),
   'settings',
   ...['request', 'http', 'feature'].map(inKernel),
