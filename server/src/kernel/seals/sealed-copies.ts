@@ -25,6 +25,12 @@ export async function saveCopy(tx: Tx, copy: SealedCopy): Promise<void> {
     .execute();
 }
 
+/** Copies of another root key open nothing any more, and are deleted with their seals that are not used. */
+export async function replaceCopies(tx: Tx, copies: readonly SealedCopy[]): Promise<void> {
+  await tx.deleteFrom('seals').where('tenant_id', '=', SYSTEM_TENANT).execute();
+  for (const copy of copies) await saveCopy(tx, copy);
+}
+
 export async function deleteCopy(tx: Tx, reference: string): Promise<void> {
   await tx.deleteFrom('seals').where('tenant_id', '=', SYSTEM_TENANT).where('reference', '=', reference).execute();
 }
