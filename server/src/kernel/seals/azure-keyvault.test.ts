@@ -190,7 +190,7 @@ describe('Azure Key Vault', () => {
       'coffer-seals/root',
       '//Coffer-seals/root',
       '//coffer-seals/root/',
-      '//coffer-seals/root/latest',
+      '//coffer-seals/root/0',
       '//coffer-seals.evil.com/root',
       '//coffer-seals/a/../root',
       '//coffer-seals/root?domain=vault.azure.net',
