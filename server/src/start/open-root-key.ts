@@ -15,6 +15,7 @@ import { openRoot, type RootSeals, type SealFailure, ShareEntry, sealCopy } from
 import type { SealedCopy } from '../kernel/seals/sealed-copies.ts';
 import { SHAMIR } from '../kernel/seals/shamir-seal.ts';
 import { SHARE_TEXT_MAX, ShareProblem } from '../kernel/seals/share-text.ts';
+import { machineCalls } from '../kernel/seals/surroundings.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
@@ -68,6 +69,7 @@ export function providerFor({ outboundAllow }: Pick<Config, 'outboundAllow'>): (
   return (reference) =>
     openProvider(reference, {
       http: new HttpClient(new AddressGuard(outboundAllow)),
+      machine: machineCalls(),
       env: process.env,
       clock: systemTime,
       owner: SYSTEM_TENANT,

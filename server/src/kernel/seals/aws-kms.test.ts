@@ -98,8 +98,17 @@ describe('AWS KMS', () => {
       assert.ok(!error.message.includes(ACCESS_KEY.secretAccessKey));
       // Only what may pass is tried again, and refused credentials once, because they may have been replaced.
       const attempts = problem === 'unreachable' ? 3 : problem === 'denied' ? 2 : 1;
-      assert.equal(standIn.requests.length, attempts, type);
+      const decryptions = standIn.requests.filter(({ headers }) => headers['x-amz-target'] === 'TrentService.Decrypt');
+      assert.equal(decryptions.length, attempts, type);
     }
+  });
+
+  test('a ciphertext that KMS denies, while it opens others, is another key’s', async () => {
+    const sealed = await provider.seal(plaintext, CONTEXT);
+    const wrapped = sealed.subarray(3, 3 + sealed.readUInt16BE(1)).toString('base64');
+    standIn.instead = (request) =>
+      request.body.includes(wrapped) ? refusal('AccessDeniedException') : kms.answer(request);
+    assert.equal(await problemOf(provider.open(sealed, CONTEXT)), 'wrong');
   });
 
   test('a fault that passes is not noticed', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { signedHeaders } from '../outbound/aws-signature.ts';
 import { parseOutgoingUrl } from '../outbound/http-client.ts';
 import { AwsCredentialChain } from './aws-credentials.ts';
@@ -90,8 +91,29 @@ class AwsKms implements KeyWrapping {
   }
 
   async unwrap(wrapped: Buffer, context: SealContext): Promise<Buffer> {
+    try {
+      return await this.#decrypt(wrapped, context);
+    } catch (error) {
+      const isDenied = error instanceof SealError && error.problem === 'denied';
+      // KMS says so of a ciphertext of a key that it does not find, too.
+      throw isDenied && (await this.#works(context)) ? otherKey() : error;
+    }
+  }
+
+  async #decrypt(wrapped: Buffer, context: SealContext): Promise<Buffer> {
     const members = await this.#call('Decrypt', { CiphertextBlob: wrapped.toString('base64') }, context);
     return this.#calls.base64(members, 'Plaintext');
+  }
+
+  /** Whether the key may be used, so that only what was given can be at fault. */
+  async #works(context: SealContext): Promise<boolean> {
+    const probe = randomBytes(32);
+    try {
+      return (await this.#decrypt(await this.wrap(probe, context), context)).equals(probe);
+    } catch (error) {
+      if (error instanceof SealError) return false;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {}
@@ -155,6 +177,8 @@ class AwsKms implements KeyWrapping {
   }
 }
 
+const OTHER_KEY =
+  'Another key in AWS KMS sealed this. Name that key; an alias may have been moved to another key, and must be moved back.';
 const CREDENTIALS_REFUSED =
   'AWS refused the credentials of this service. Check that they have not ended, that the clock of this machine is right, and that the role or access key exists.';
 const NOT_AUTHORIZED =
@@ -169,13 +193,7 @@ const UNUSABLE =
 
 /** The documented errors of both calls, and those of every signed call. */
 const ERRORS: ReadonlyMap<string, readonly [SealProblem, string]> = new Map<string, readonly [SealProblem, string]>([
-  [
-    'IncorrectKeyException',
-    [
-      'wrong',
-      'Another key in AWS KMS sealed this. Name that key; an alias may have been moved to another key, and must be moved back.',
-    ],
-  ],
+  ['IncorrectKeyException', ['wrong', OTHER_KEY]],
   ['DisabledException', ['disabled', 'The key in AWS KMS is disabled. Enable it.']],
   ['KMSInvalidStateException', ['deleted', DELETED]],
   [
@@ -220,6 +238,10 @@ const ERRORS: ReadonlyMap<string, readonly [SealProblem, string]> = new Map<stri
   ].map((type): [string, readonly [SealProblem, string]] => [type, ['unreachable', FAULT]]),
   ['KeyUnavailableException', ['unreachable', STORE]],
 ]);
+
+function otherKey(): SealError {
+  return new SealError('wrong', OTHER_KEY);
+}
 
 /** `__type` is `NotFoundException` or `com.amazonaws.kms#NotFoundException`. */
 function typeOf(body: Buffer): string {
