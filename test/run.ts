@@ -36,6 +36,7 @@ const { values: options, positionals } = parseArgs({
     fuzz: { type: 'boolean' },
     schemathesis: { type: 'boolean' },
     siem: { type: 'boolean' },
+    seals: { type: 'boolean' },
     interoperability: { type: 'boolean' },
     cluster: { type: 'boolean' },
     regions: { type: 'boolean' },

@@ -108,6 +108,8 @@ export const SUITES: readonly NamedSuite[] = [
     processMinutes: 60,
   },
   apart('siem', ['test/siem/'], { processMinutes: 30 }),
+  // The first run downloads and builds what it needs.
+  apart('seals', ['test/seals/'], { needsPostgres: false, processMinutes: 30 }),
   {
     ...USUAL,
     name: 'interoperability',

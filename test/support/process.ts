@@ -53,6 +53,8 @@ export interface ProcessOptions {
   program?: string;
   /** How many files and connections it may have open at a time. */
   descriptors?: number;
+  /** What it gets on standard input. */
+  input?: string;
   /** The folder of another release, whose program is run. */
   root?: string;
 }
@@ -114,8 +116,9 @@ export function startProcess(script: string, args: readonly string[], options: P
       ...(options.databaseUrl !== undefined && { CV_DATABASE_URL: options.databaseUrl }),
       ...options.env,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  child.stdin.end(options.input ?? '');
   running.add(child);
   if (options.isByNpm) leaders.add(child);
   let stdout = '';

@@ -23,6 +23,8 @@ import {
   verifyInstallation,
 } from '../../../server/src/operator/index.ts';
 import { type ProgressBar, withProgress } from '../progress.ts';
+import { registerSeals } from './server-seal.ts';
+import { registerUnseal } from './unseal.ts';
 
 const EXIT_FAILED = 1;
 
@@ -53,6 +55,8 @@ CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, in addit
 either changed nothing or is completed by the next start. If someone may have had the old key and a copy of the database, use
 --revoke-tokens, and also change all secrets and second factors, because they may know them.`,
     );
+  registerSeals(server);
+  registerUnseal(server);
   server
     .command('migrate')
     .description('Apply pending schema migrations to the database')

@@ -7,6 +7,7 @@ import { Compile } from 'typebox/compile';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { type SealedLocation, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
+import type { Locked } from '../start/open-root-key.ts';
 
 /**
  * A backup file: a header line, then chunks of at most 1 MiB, each compressed, then sealed with a key made for this file and wrapped by the root key.
@@ -24,7 +25,8 @@ const TAG_BYTES = 16;
 const PIECE_BYTES = 1024 * 1024;
 /** What does not compress grows by a few bytes. */
 const SEALED_PIECE_BYTES_MAX = PIECE_BYTES + 1024;
-const HEADER_BYTES_MAX = 4096;
+/** The copies of the root key under seals are in it. */
+const HEADER_BYTES_MAX = 64 * 1024;
 
 function keyLocation(magic: string): SealedLocation {
   return { tenantId: 'system', table: 'backup', row: magic };
@@ -38,6 +40,8 @@ export interface BackupHeader {
   root_key_id: string;
   root_key_salt: string;
   made_at: string;
+  /** The root key, sealed under each seal of the installation: one that opens is enough to restore. */
+  seals?: { reference: string; sealed: string }[];
   /** The full backup that has the rows which this one leaves out. Without it this is a full backup. */
   base?: { made_at: string; digest: string };
 }
@@ -45,6 +49,9 @@ export interface BackupHeader {
 const base64 = (maxLength: number) => Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength });
 const time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' });
 const hex = Type.String({ pattern: '^[0-9a-f]{1,64}$' });
+
+/** A copy in shares has a mark for each of them. */
+const SEALED_TEXT_MAX = 6144;
 
 /** The header is used and printed before the chunks show that it was not changed, so it must have the form that it was written in. */
 const SEALED_HEADER = Type.Object({
@@ -55,11 +62,29 @@ const SEALED_HEADER = Type.Object({
   root_key_id: hex,
   root_key_salt: base64(64),
   made_at: time,
+  seals: Type.Optional(
+    Type.Array(
+      Type.Object({ reference: Type.String({ pattern: '^[\\x21-\\x7e]{1,1024}$' }), sealed: base64(SEALED_TEXT_MAX) }),
+      { maxItems: 8 },
+    ),
+  ),
   base: Type.Optional(Type.Object({ made_at: time, digest: base64(64) })),
   wrapped_key: base64(512),
 });
 const isSealedHeader = Compile(SEALED_HEADER);
 type SealedHeader = BackupHeader & { magic: string; wrapped_key: string };
+
+/** What is needed to open the root key of a backup. */
+export function lockedIn({ installation_id, root_key_id, root_key_salt, made_at, seals = [] }: BackupHeader): Locked {
+  const copies = seals.map(({ reference, sealed }) => ({
+    reference,
+    sealed: Buffer.from(sealed, 'base64'),
+    root_key_id,
+    sealed_at: Date.parse(made_at),
+  }));
+  const salt = Buffer.from(root_key_salt, 'base64');
+  return { installationId: installation_id, rootKeyId: root_key_id, salt, copies };
+}
 
 export class BackupWriter {
   readonly #fd: number;

@@ -76,7 +76,7 @@ async function copyInto(target: Config, source: InstallationSnapshot, progress: 
       const check = async (kernel: Kernel) => {
         checked = await checkCopy(kernel, 'The copy', progress);
       };
-      const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens: false, journal, check };
+      const from = { madeAt: header.made_at, root, isRevokingTokens: false, journal, check };
       return finishRestore(target, database, from);
     },
   });

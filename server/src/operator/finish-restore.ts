@@ -3,6 +3,7 @@ import { systemEntry } from '../kernel/audit/entry/system-entry.ts';
 import { adoptLog } from '../kernel/audit/journal/adopted-log.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { CofferError } from '../kernel/base/errors.ts';
+import type { RootKey } from '../kernel/crypto/root-key.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
 import type { MacKey } from '../kernel/keys/keyring.ts';
 import { raiseCounters } from '../kernel/limits/counters.ts';
@@ -19,7 +20,7 @@ import { type GoodToken, goodTokens, revokeTokens } from './issued-tokens.ts';
 
 export interface RestoredFrom {
   madeAt: string;
-  rootKeyId: string;
+  root: RootKey;
   isRevokingTokens: boolean;
   /** The audit journal that was beside the database, if it was SQLite and had one. */
   journal: Buffer | null;
@@ -43,8 +44,16 @@ export async function finishRestore(config: Config, database: Database, from: Re
   const installation = await findInstallation(database);
   if (installation === null) throw new Error('nothing was imported');
   const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
-  const known = { ...installation, rootKeyId: from.rootKeyId };
-  const opened = await openKernel({ config, time: systemTime, log, database, installation: known });
+  const { root } = from;
+  const known = { ...installation, rootKeyId: root.id };
+  const opened = await openKernel({
+    config,
+    time: systemTime,
+    log,
+    database,
+    installation: known,
+    opened: { root, by: '', failures: [] },
+  });
   // No tenant is the operator's here, so a check of the rows leaves out those of the installation itself.
   const kernel: Kernel = { ...opened, operatorTenantId: '' };
   const tenants = await database.read.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute();
@@ -72,11 +81,7 @@ export async function finishRestore(config: Config, database: Database, from: Re
       done.good.push(...good);
       done.revoked += revoked;
     }
-    await tx
-      .updateTable('installation')
-      .set({ root_key_id: from.rootKeyId })
-      .where('tenant_id', '=', SYSTEM_TENANT)
-      .execute();
+    await tx.updateTable('installation').set({ root_key_id: root.id }).where('tenant_id', '=', SYSTEM_TENANT).execute();
     return done;
   });
   await kernel.audit.close();

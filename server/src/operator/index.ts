@@ -1,5 +1,6 @@
 /** The operations an operator runs on the machine of an installation. The `coffer` command may use nothing else of the server. */
 export { loadConfig } from '../assembly/settings.ts';
+export { StartError } from '../kernel/base/data-folder.ts';
 export { explainFailure } from '../start/failure.ts';
 export { hardenProcess } from '../start/process-hardening.ts';
 export { acceptClock } from './accept-clock.ts';
@@ -13,4 +14,7 @@ export { bringUpToDate, planMigration } from './migrate.ts';
 export { newAdminToken } from './new-admin-token.ts';
 export { rekey } from './rekey.ts';
 export { restore, verifyBackup } from './restore.ts';
+export { type AddedSeal, addSeal } from './seals/add-seal.ts';
+export { checkSeals, listSeals } from './seals/check-seals.ts';
+export { removeSeal } from './seals/remove-seal.ts';
 export { verifyInstallation } from './verify.ts';

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from '../kernel/base/data-folder.ts';
-import { type RootKey, rootKeyProvider } from '../kernel/crypto/root-key.ts';
+import type { RootKey } from '../kernel/crypto/root-key.ts';
 import type { Config } from '../settings/config.ts';
 import { JOURNAL_FILE } from '../start/open-audit.ts';
+import { openRootKey } from '../start/open-root-key.ts';
 import { DATABASE_FILE } from '../start/open-storage.ts';
-import type { BackupHeader } from './backup-format.ts';
+import { type BackupHeader, lockedIn } from './backup-format.ts';
 import type { SourceRecord } from './fill-database.ts';
 import { postgresSnapshot, type Row, type Snapshot, sqliteSnapshot } from './snapshot-store.ts';
 
@@ -33,12 +34,7 @@ export async function installationSnapshot(config: Config): Promise<Installation
   const snapshot = await snapshotOf(config);
   try {
     const header = await headerOf(config, snapshot);
-    const root = rootKeyProvider(config.rootKey).load(Buffer.from(header.root_key_salt, 'base64'), false);
-    if (root.id !== header.root_key_id) {
-      throw new StartError(
-        `The root key (${root.id}) does not belong to this database, which needs ${header.root_key_id}.`,
-      );
-    }
+    const { root } = await openRootKey(config, lockedIn(header));
     return {
       header,
       root,
@@ -78,6 +74,7 @@ async function headerOf(config: Config, snapshot: Snapshot): Promise<BackupHeade
   if (installation === undefined || version === undefined) {
     throw new StartError('The database is empty: start the service once to initialize it.');
   }
+  const copies = await copiesIn(snapshot, String(installation['root_key_id']));
   return {
     kind: config.databaseUrl === null ? 'sqlite' : 'postgres',
     schema: Number(version['version']),
@@ -85,7 +82,20 @@ async function headerOf(config: Config, snapshot: Snapshot): Promise<BackupHeade
     root_key_id: String(installation['root_key_id']),
     root_key_salt: Buffer.from(installation['root_key_salt'] as Uint8Array).toString('base64'),
     made_at: new Date().toISOString(),
+    ...(copies.length > 0 && { seals: copies }),
   };
+}
+
+/** The copies of the current root key, so that any one seal of today restores the backup. */
+async function copiesIn(snapshot: Snapshot, rootKeyId: string): Promise<NonNullable<BackupHeader['seals']>> {
+  const copies: NonNullable<BackupHeader['seals']> = [];
+  if (!(await snapshot.tables()).includes('seals')) return copies;
+  for await (const row of snapshot.rows('seals')) {
+    if (row['root_key_id'] !== rootKeyId) continue;
+    const sealed = Buffer.from(row['sealed'] as Uint8Array).toString('base64');
+    copies.push({ reference: String(row['reference']), sealed });
+  }
+  return copies;
 }
 
 async function first(snapshot: Snapshot, table: string): Promise<Row | undefined> {

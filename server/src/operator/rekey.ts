@@ -12,13 +12,16 @@ import {
 } from '../kernel/crypto/root-key.ts';
 import { lockKeys, type RootChange } from '../kernel/keys/rekeying.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
+import { replaceCopies } from '../kernel/seals/sealed-copies.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import type { Config } from '../settings/config.ts';
-import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../start/installation.ts';
+import { type Installation, lockedOf } from '../start/installation.ts';
+import { isDirect, NEXT_KEY_SUFFIX, openRootKey } from '../start/open-root-key.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
 import { NOT_SHOWN, type Progress } from './progress.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
+import { resealed } from './seals/reseal.ts';
 import { withKernel } from './with-kernel.ts';
 
 /** The new root key, and the steps that keep it safe if the process is killed: `keep` before the commit, `settle` after it. */
@@ -43,8 +46,11 @@ export async function rekey(
   requireNewKey(config);
   await refuseOtherNodes(config);
   return withKernel(config, async ({ kernel, installation, operator }) => {
-    const present = loadRootKey(config, installation, installation.salt);
+    const locked = await lockedOf(kernel.database, installation);
+    const { root: present } = await openRootKey(config, locked);
     const next = nextKey(config, installation, present);
+    // Before the transaction, because seals are elsewhere in the network.
+    const copies = await resealed(config, locked, { from: present, to: next.root, now: kernel.clock.now() });
     // Pending audit entries are linked under the current key.
     await kernel.audit.link();
     kernel.heads.anchor.useRoots(present, next.root);
@@ -69,6 +75,7 @@ export async function rekey(
         .set({ root_key_id: next.root.id, root_key_salt: next.salt })
         .where('tenant_id', '=', SYSTEM_TENANT)
         .execute();
+      await replaceCopies(tx, copies);
       return done;
     });
     next.settle();
@@ -149,8 +156,9 @@ async function lockInstallation(tx: Tx, present: RootKey): Promise<void> {
   }
 }
 
-function requireNewKey({ rootKey, newRootKey: given }: Config): void {
-  if (rootKey.provider === 'file' || given !== null) return;
+function requireNewKey(config: Config): void {
+  const { rootKey, newRootKey: given } = config;
+  if (!isDirect(config) || rootKey.provider === 'file' || given !== null) return;
   const names =
     rootKey.provider === 'env' ? 'CV_NEW_ROOT_KEY' : 'CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE';
   throw new StartError(`Set ${names} to the new root key, in addition to the current settings.`);
@@ -158,6 +166,7 @@ function requireNewKey({ rootKey, newRootKey: given }: Config): void {
 
 function nextKey(config: Config, installation: Installation, present: RootKey): NextKey {
   const { rootKey, newRootKey: given } = config;
+  if (!isDirect(config)) return nextSealed(config, installation);
   if (rootKey.provider === 'file') return nextFile(rootKey.file, installation, nodesRestart(config));
   if (given === null) throw new Error('the new key must be given');
   const provider = rootKeyProvider(given);
@@ -190,6 +199,13 @@ function nextFile(file: string, installation: Installation, nodes: string): Next
     settle: () => renameDurably(beside, file),
     whatNext: `The new key is in ${file}: back it up, then start ${nodes}.`,
   };
+}
+
+/** Only seals have it. */
+function nextSealed(config: Config, { salt }: Installation): NextKey {
+  const { root } = newRootKey();
+  const whatNext = `It is sealed under every seal in CV_SEALS. Start ${nodesRestart(config)}.`;
+  return { root, salt, keep: () => {}, settle: () => {}, whatNext };
 }
 
 function nodesRestart(config: Config): string {

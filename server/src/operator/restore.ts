@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { ANCHOR_FILE } from '../kernel/audit/chain/anchor.ts';
 import { timestamp } from '../kernel/base/clock.ts';
 import { StartError } from '../kernel/base/data-folder.ts';
-import { rootKeyProvider } from '../kernel/crypto/root-key.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
 import { listMigrations, migrate, refuseOlder, schemaAfter } from '../kernel/storage/migrate.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { RESTORING } from '../start/installation.ts';
+import { openRootKey } from '../start/open-root-key.ts';
 import { chosenBackup, openBase } from './backup-folder.ts';
-import { BackupReader } from './backup-format.ts';
+import { BackupReader, lockedIn } from './backup-format.ts';
 import { sourceRecords } from './backup-records.ts';
 import { linesOf } from './backup-rows.ts';
 import { checkCopy } from './check-copy.ts';
@@ -81,13 +81,7 @@ async function restoreInto(
       throw new StartError('The backup was made by a newer release: restore it with that release or a newer one.');
     }
     refuseOlder(header.schema, migrations);
-    const provider = rootKeyProvider(config.rootKey);
-    const root = provider.load(Buffer.from(header.root_key_salt, 'base64'), false);
-    if (root.id !== header.root_key_id) {
-      throw new StartError(
-        `The root key from ${provider.describes} (${root.id}) cannot decrypt this backup, which needs ${header.root_key_id}. Nothing was changed.`,
-      );
-    }
+    const { root } = await openRootKey(config, lockedIn(header), { what: 'this backup' });
     refuseFromTheFuture(header.made_at);
     const restored = await fillDatabase(config, {
       schema: header.schema,
@@ -100,7 +94,7 @@ async function restoreInto(
         await migrate(database, migrations);
         // The anchor holds the position of the audit log that is being replaced.
         rmSync(join(config.dataDir, ANCHOR_FILE), { force: true });
-        return finishRestore(config, database, { madeAt: header.made_at, rootKeyId: root.id, journal, ...how });
+        return finishRestore(config, database, { madeAt: header.made_at, root, journal, ...how });
       },
     });
     return { restored, madeAt: header.made_at };

@@ -66,6 +66,10 @@ export interface Config {
   readonly rootKey: RootKeyConfig;
   /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
+  /** What opens the root key, in order; null for the provider alone. */
+  readonly seals: readonly string[] | null;
+  /** The file with shares of the root key. */
+  readonly sharesFile: string | null;
   readonly adminEmail: string;
   readonly outboundAllow: readonly string[];
   /** The folder to which each audit checkpoint is written as a file. */
@@ -158,13 +162,32 @@ function conflicts(given: ReadonlySet<string>, values: Readonly<Record<string, u
     given.has('CV_NEW_ROOT_PASSPHRASE') && given.has('CV_NEW_ROOT_PASSPHRASE_FILE'),
     'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
   );
-  problems.push(...observabilityConflicts(values));
+  problems.push(...sealConflicts(given, values), ...observabilityConflicts(values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
     provider === 'passphrase' && phrases !== 1,
     'CV_ROOT_KEY_PROVIDER=passphrase requires CV_ROOT_PASSPHRASE or CV_ROOT_PASSPHRASE_FILE: set exactly one.',
   );
+  return problems;
+}
+
+function sealConflicts(given: ReadonlySet<string>, values: Readonly<Record<string, unknown>>): string[] {
+  const seals = values['CV_SEALS'] as readonly string[] | null | undefined;
+  const provider = values['CV_ROOT_KEY_PROVIDER'];
+  const hasShares = seals?.includes('shamir') ?? false;
+  const problems: string[] = [];
+  if (given.has('CV_SHARES_FILE') && !hasShares)
+    problems.push('CV_SHARES_FILE has no effect here: remove it, or name shamir in CV_SEALS.');
+  if (seals === null || seals === undefined) return problems;
+  const other = ['file', 'env', 'passphrase'].find((name) => seals.includes(name) && name !== provider);
+  if (other !== undefined)
+    problems.push(`CV_SEALS names ${other}, and CV_ROOT_KEY_PROVIDER is ${provider}: name the same one.`);
+  const withoutEffect = ['CV_ROOT_KEY_PROVIDER', 'CV_ROOT_KEY_FILE', 'CV_ROOT_KEY', 'CV_ROOT_PASSPHRASE'];
+  if (!seals.includes(String(provider))) {
+    for (const name of [...withoutEffect, 'CV_ROOT_PASSPHRASE_FILE'].filter((one) => given.has(one)))
+      problems.push(`${name} has no effect here: remove it, or name ${provider} in CV_SEALS.`);
+  }
   return problems;
 }
 
@@ -211,6 +234,8 @@ function build(values: Values, { changed, built }: OfGroups): Config {
       requestTimeoutMs: values.CV_REQUEST_TIMEOUT_SECONDS * SECOND_MS,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
+      seals: values.CV_SEALS === null ? null : Object.freeze([...values.CV_SEALS]),
+      sharesFile: values.CV_SHARES_FILE === null ? null : resolve(values.CV_SHARES_FILE),
       adminEmail: values.CV_ADMIN_EMAIL,
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
       checkpointDir: values.CV_CHECKPOINT_DIR === null ? null : resolve(values.CV_CHECKPOINT_DIR),

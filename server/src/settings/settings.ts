@@ -62,6 +62,12 @@ const email: Kind<string> = {
   expects: 'an e-mail address',
   parse: (written) => (/^[^\s@]{1,64}@[^\s@]{1,189}$/.test(written) ? written : undefined),
 };
+const SEALS_MAX = 8;
+const DIRECT = ['file', 'env', 'passphrase'];
+const seals: Kind<readonly string[]> = {
+  expects: `a comma-separated list of 1 to ${SEALS_MAX} different seals, each ${DIRECT.join(', ')}, shamir, or a reference such as aws-kms:arn:aws:kms:…`,
+  parse: parseSeals,
+};
 /** The settings of the service itself. Those of features stand in the features. Parsing, defaults, the check for unknown names and the docs use these tables. */
 export const SETTINGS = [
   { name: 'CV_HOST', kind: host, default: '127.0.0.1', doc: 'Address to listen on.', secret: false },
@@ -257,6 +263,21 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_SEALS',
+    kind: seals,
+    default: null,
+    fallback: 'the provider alone',
+    doc: 'What opens the root key, in the order in which it is tried; one that opens is enough. `file`, `env` or `passphrase` stands for the provider, the others for copies made by `coffer server seal add`.',
+    secret: false,
+  },
+  {
+    name: 'CV_SHARES_FILE',
+    kind: text,
+    default: null,
+    doc: 'File with shares of the root key, one in a line, which are used if no other seal opens. Only with `shamir` in `CV_SEALS`.',
+    secret: false,
+  },
+  {
     name: 'CV_NEW_ROOT_KEY',
     kind: rootKey,
     default: null,
@@ -329,4 +350,13 @@ function parseList(written: string, parse: (entry: string) => string | undefined
 function parseKey(written: string): Buffer | undefined {
   const key = Buffer.from(written, 'base64');
   return key.length === ROOT_KEY_BYTES && key.toString('base64') === written ? key : undefined;
+}
+
+/** Which keys a reference names is checked where it is used, so that the settings need no provider. */
+function parseSeals(written: string): readonly string[] | undefined {
+  const names = written.split(',').map((name) => name.trim());
+  const isReference = (name: string) => /^[a-z][a-z0-9-]{1,31}:[\x21-\x7e]{1,512}$/.test(name);
+  const isKnown = (name: string) => DIRECT.includes(name) || name === 'shamir' || isReference(name);
+  const isList = names.length <= SEALS_MAX && new Set(names).size === names.length && names.every(isKnown);
+  return isList && names.filter((name) => DIRECT.includes(name)).length <= 1 ? names : undefined;
 }

@@ -27,6 +27,7 @@ import { kernelJobs, startBackground } from './background.ts';
 import { alreadyBootstrapped, bootstrap } from './first-start.ts';
 import { isFirstTokenUnused } from './first-token.ts';
 import { openKernel } from './open-kernel.ts';
+import type { OpenedRoot } from './open-root-key.ts';
 import { openSharedStorage, openStorage } from './open-storage.ts';
 import { openIdentity, showExpiry } from './tls-certificate.ts';
 
@@ -59,6 +60,8 @@ export interface WorkerPosition {
   others: OtherWorkers | null;
   /** The worker that writes to SQLite for the others; null if each process writes for itself. */
   writer: { path: string; isThis: boolean } | null;
+  /** The root key, if it was opened before. */
+  opened?: OpenedRoot;
 }
 
 const ALONE: WorkerPosition = { isFirst: true, others: null, writer: null };
@@ -68,7 +71,7 @@ export async function startApp(
   config: Config,
   log: Logger,
   time: TimeSources = systemTime,
-  { isFirst, others, writer }: WorkerPosition = ALONE,
+  { isFirst, others, writer, opened: root }: WorkerPosition = ALONE,
 ): Promise<App> {
   setPasswordSlots(workerShares(config).passwordSlots);
   const options = { isMigrated: !isFirst, mayBeNewer: true, needsRoom: true, isShared: writer !== null };
@@ -78,7 +81,13 @@ export async function startApp(
       : await openSharedStorage(config, writer.path);
   try {
     await refuseWrongStart(time, storage.database);
-    const opened = await openKernel({ config, time, log, database: storage.database });
+    const opened = await openKernel({
+      config,
+      time,
+      log,
+      database: storage.database,
+      ...(root !== undefined && { opened: root }),
+    });
     const { operatorTenantId, isFirstStart, tokenFile } = await (isFirst
       ? bootstrap(opened)
       : alreadyBootstrapped(opened));

@@ -38,6 +38,7 @@ import { startWarnings } from '../settings/start-warnings.ts';
 import { authenticateRows, tenantsToAuthenticate } from '../upgrade/from-0-4/authenticate-rows.ts';
 import { type Installation, openInstallation } from './installation.ts';
 import { openAudit } from './open-audit.ts';
+import type { OpenedRoot } from './open-root-key.ts';
 
 const FORGED =
   'Somebody wrote to the database directly, bypassing the service. Keep a copy of it, run "coffer server verify", which lists every such row, find out who could write, and restore the rows from a backup.';
@@ -51,12 +52,17 @@ export async function openKernel(parts: {
   acceptRowsOf?: string;
   /** The installation as it will be, where the stored row belongs to an unfinished restore. */
   installation?: Installation;
+  /** The root key, if people have opened it before. */
+  opened?: OpenedRoot;
 }): Promise<KernelWithoutOperator> {
   const { config, time, database } = parts;
   const clock: Clock = time;
   const nodeId = newId('node', clock.now());
   const log = parts.log.child({ node_id: nodeId });
-  const { installation, root } = await openInstallation(config, database, clock, parts.installation);
+  const { installation, opened } = await openInstallation(config, database, clock, parts);
+  const { root } = opened;
+  for (const { reference, problem, message } of opened.failures)
+    log.warn({ seal: reference, problem, what_to_do: message }, 'a seal does not open the root key');
   const keyring = new Keyring(database, root, clock);
   const metrics = new Metrics();
   metrics.watchDatabase(() => database.queues);

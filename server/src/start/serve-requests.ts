@@ -3,8 +3,9 @@ import { isPretty } from '../kernel/observability/log.ts';
 import { SharedSqlite } from '../kernel/storage/shared-sqlite/shared-sqlite.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
-import { type App, startApp } from './app.ts';
+import { type App, startApp, type WorkerPosition } from './app.ts';
 import { differenceFromPinnedNode, RUNNING_NODE } from './node-binary.ts';
+import { RootKeyLocked } from './open-root-key.ts';
 import { readyFields, readyText } from './ready-message.ts';
 import { type Environment, Reload } from './reload.ts';
 import type { Worker } from './worker.ts';
@@ -24,7 +25,7 @@ export async function serveRequests(
   const log = worker === null ? ownLog : ownLog.child({ worker: worker.position.number });
   const isFirst = worker === null || worker.position.isFirst;
   const writer = worker?.writer ?? null;
-  const app = await startApp(config, log, systemTime, { isFirst, others: worker, writer });
+  const app = await startWhenOpen(config, log, { isFirst, others: worker, writer });
   // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
   const reload = new Reload(app, env);
@@ -55,6 +56,29 @@ export async function serveRequests(
   else log.info(readyFields(app), `Coffer is ready at ${app.baseUrl}`);
   const difference = await differenceFromPinnedNode(RUNNING_NODE);
   if (difference !== null) log.warn({ warning: 'other_node' }, difference);
+}
+
+/** Where no seal opens the root key now but one may later, the node waits for it and says so. */
+async function startWhenOpen(config: Config, log: Logger, position: WorkerPosition): Promise<App> {
+  try {
+    return await startApp(config, log, systemTime, position);
+  } catch (error) {
+    if (!(error instanceof RootKeyLocked) || !error.mayOpenLater) throw error;
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end);
+    const { LockedServer } = await import('./locked-server.ts');
+    try {
+      const opened = await new LockedServer(config, log, error).wait(ending.signal, position.isFirst);
+      return await startApp(config, log, systemTime, { ...position, opened });
+    } catch (failure) {
+      if (!ending.signal.aborted) throw failure;
+      log.info('Coffer has stopped, still sealed');
+      return process.exit(0);
+    } finally {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, end);
+    }
+  }
 }
 
 /**

@@ -41,14 +41,14 @@ export function rootKeyProvider(source: RootKeySource): RootKeyProvider {
     case 'file':
       return fileProvider(source.file);
     case 'env':
-      return { describes: 'CV_ROOT_KEY', load: () => rootKey(source.key) };
+      return { describes: 'CV_ROOT_KEY', load: () => rootKeyOf(source.key) };
     case 'passphrase':
       return passphraseProvider(source.passphrase);
   }
 }
 
 /** The id identifies the key without revealing it: a hash of 256 random bits, or of argon2id's output. */
-function rootKey(bytes: Buffer): RootKey {
+export function rootKeyOf(bytes: Uint8Array): RootKey {
   const id = createHash('sha256').update('coffer root key id\0').update(bytes).digest('hex').slice(0, 16);
   return { id, key: createSecretKey(bytes) };
 }
@@ -87,7 +87,7 @@ export function readRootKeyFile(file: string): RootKey {
       `The root key file ${file} does not contain a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`,
     );
   }
-  return rootKey(bytes);
+  return rootKeyOf(bytes);
 }
 
 function readSecretFile(file: string, what: string): string {
@@ -102,7 +102,7 @@ function readSecretFile(file: string, what: string): string {
 /** A new key, with its text in a root key file. */
 export function newRootKey(): { root: RootKey; text: string } {
   const bytes = randomBytes(ROOT_KEY_BYTES);
-  return { root: rootKey(bytes), text: `${bytes.toString('base64')}\n` };
+  return { root: rootKeyOf(bytes), text: `${bytes.toString('base64')}\n` };
 }
 
 /**
@@ -229,7 +229,7 @@ function passphraseProvider(passphrase: string | { file: string }): RootKeyProvi
       if (text.length < PASSPHRASE_LENGTH_MIN) {
         throw new StartError(`The root passphrase must have at least ${PASSPHRASE_LENGTH_MIN} characters.`);
       }
-      return rootKey(argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...cost }));
+      return rootKeyOf(argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...cost }));
     },
   };
 }

@@ -8,6 +8,7 @@ export const KERNEL_TABLES = {
   authenticated: [TENANTS, SIGNING_KEYS, ARCHIVES],
   plain: {
     installation: 'names the root key; with another name or salt nothing opens, and the service does not start',
+    seals: 'each copy of the root key is sealed by the seal that it names, and another root key opens nothing',
     schema_version: 'an older number makes a migration fail, a newer one the start',
     keys: 'each key is sealed, bound to its tenant, purpose and version, and to whether it may still seal',
     audit_segments: 'linked by hashes into a chain whose head has a MAC; on PostgreSQL each has one until it is linked',

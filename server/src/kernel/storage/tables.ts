@@ -14,6 +14,7 @@ export type Authenticated<R, Uncovered extends keyof R = never> = {
  */
 export interface Tables {
   installation: InstallationTable;
+  seals: SealsTable;
   tenants: Authenticated<TenantsTable, 'epoch'>;
   keys: KeysTable;
   signing_keys: Authenticated<SigningKeysTable>;
@@ -50,6 +51,21 @@ export interface NodesTable {
   region: string | null;
   started_at: number;
   seen_at: number;
+}
+
+/** The root key, sealed under each seal that the operator added. */
+export interface SealsTable {
+  tenant_id: string;
+  /** The seal, as `CV_SEALS` names it. */
+  reference: string;
+  sealed: Uint8Array;
+  /** The root key that is in it. */
+  root_key_id: string;
+  sealed_at: number;
+  /** When it was last opened and compared; null before the first time. */
+  checked_at: number | null;
+  /** Why that failed; null if it succeeded. */
+  problem: string | null;
 }
 
 /** One row: the id of this installation and of its root key. */
