@@ -30,7 +30,7 @@ function featureOf(file: string): string | null {
 
 /** Folders of the service, from the ground up: each may import those before it. */
 const FOLDERS = [
-  ...['base', 'wire', 'fairness', 'observability', 'crypto', 'storage', 'keys', 'time', 'integrity', 'outbound', 'seals'].map(
+  ...['base', 'wire', 'fairness', 'observability', 'crypto', 'storage', 'keys', 'time', 'integrity', 'outbound'].map(
     inKernel,
   ),
   ...['seals', 'external-identity', 'authz', 'limits', 'nodes', 'jobs', 'endpoint', 'auth'].map(inKernel),
