@@ -14043,7 +14043,7 @@ export interface operations {
                 /** @description `next_cursor` of the previous page, with the same filters. */
                 cursor?: string;
                 /** @description The maximum number of entries that a page counts, with a filter. Default: as many as it reads. */
-                limit?: number;
+                entries?: number;
                 /** @description Name of a vault; with a final * every vault whose name starts with the text. */
                 vault?: string;
                 /** @description Id, name (e-mail address) or key (token id) of the actor; with a final * every one that starts with the text. */

@@ -140,7 +140,7 @@ const PLAIN = new Set(
     ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
     ['simulatePolicy.resource', 'whoCan.resource', 'explainAccess.resource'],
-    ['listAudit.resource', 'readAuditActivity.resource', 'readAuditActivity.span'],
+    ['listAudit.resource', 'readAuditActivity.resource', 'readAuditActivity.span', 'readAuditActivity.entries'],
     ['listEndpointAccounts.host', 'listEndpointAccounts.username', 'key_type'],
     // Where the log or an event is sent, and which of the tenant's own entries and events are.
     ['endpoint', 'credentials', 'ca_pem', 'filter', 'createExporter.name', 'updateExporter.name'],

@@ -92,7 +92,7 @@ onBothDatabases('activity in the audit log', (database) => {
     await ok(service.call('GET', secretUrl(vault, 'only'), { token }));
     const ofVault = await sums(`?vault=${vault}`);
     assert.deepEqual([ofVault.reads, ofVault.changes], [1, 2]);
-    assert.deepEqual(await sums(`?vault=${vault}&limit=1`), ofVault, 'pages add up');
+    assert.deepEqual(await sums(`?vault=${vault}&entries=1`), ofVault, 'pages add up');
     assert.equal((await sums(`?vault=${vault}&decision=deny`)).reads, 0);
     const recent = new Date(Date.now() - HOUR_MS).toISOString();
     const page = await ok(activity(`?span=minute&from=${recent}&vault=${vault}`));

@@ -55,7 +55,7 @@ export const readAuditActivity = endpoint({
   body: NONE,
   query: object({
     cursor: pageQuery.cursor,
-    limit: Type.Optional(
+    entries: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: ENTRIES_MAX,

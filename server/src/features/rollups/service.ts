@@ -45,7 +45,7 @@ interface Period {
 
 export async function readActivity(ctx: Context, query: ActivityQuery, filters: Filters) {
   const period = periodOf(ctx, query);
-  const { span, from, to, cursor, limit: _, ...filter } = query;
+  const { span, from, to, cursor, entries: _, ...filter } = query;
   const isCounted = span !== 'minute' && Object.values(filter).every((value) => value === undefined);
   if (!isCounted) return scanned(ctx, query, period, filters);
   if (cursor !== undefined) throw invalidField('/query/cursor', 'must be the next_cursor of the previous page');
@@ -131,7 +131,7 @@ async function scanned(ctx: Context, query: ActivityQuery, period: Period, { isC
   const { from, to } = periodText(period);
   let found = 0;
   const { next_cursor } = await readBack(ctx, { ...query, from, to }, isLookUp, {
-    isFull: () => found === query.limit,
+    isFull: () => found === query.entries,
     add: (entry) => {
       found++;
       const start = Math.floor(entry.at / length) * length;
