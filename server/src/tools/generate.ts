@@ -6,9 +6,11 @@ import { openApiDocument } from '../features/reference/openapi.ts';
 import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from '../features/reference/reference-docs.ts';
 import { declaredNames } from '../kernel/authz/declared-resources.ts';
 import { NONE } from '../kernel/endpoint/declaration.ts';
+import { SEAL_KINDS } from '../kernel/seals/open-provider.ts';
 import { listMigrations, schemaAfter } from '../kernel/storage/migrate.ts';
 import { configurationMarkdown } from '../settings/settings.ts';
 import { DECLARATIONS } from './declarations.ts';
+import { sealsMarkdown } from './seal-docs.ts';
 import { tableTypes } from './table-types.ts';
 
 /**
@@ -34,6 +36,7 @@ async function generatedFiles(): Promise<Map<string, string>> {
       `${DOCS}/configuration.md`,
       `# Configuration\n\nGenerated from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown(ALL_SETTINGS)}`,
     ],
+    [`${DOCS}/seals.md`, sealsMarkdown(SEAL_KINDS)],
     ['console/src/policies/generated.ts', policyNames()],
     ['console/src/audit/generated.ts', auditNames()],
     ['deploy/helm/coffer/files/schema.yaml', await chartSchema()],

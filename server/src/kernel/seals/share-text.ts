@@ -18,7 +18,7 @@ const SET_ID_BYTES = 6;
 const Y_BYTES = 32;
 const CHECKSUM_BYTES = 4;
 const BYTES = SET_ID_BYTES + 3 + 2 + Y_BYTES + CHECKSUM_BYTES;
-const GROUP = 6;
+const GROUPS = /.{1,6}/g;
 const DAY_MS = 86_400_000;
 /** Crockford's base 32: without letters that look like digits. */
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -36,7 +36,7 @@ export function formatShare({ setId, needed, parts, index, madeOn, y }: Share): 
   const bytes = Buffer.concat([head, y]);
   const letters = toLetters(Buffer.concat([bytes, checksumOf(bytes)]));
   bytes.fill(0);
-  return [PREFIX, ...(letters.match(new RegExp(`.{1,${GROUP}}`, 'g')) ?? [])].join('-');
+  return [PREFIX, ...(letters.match(GROUPS) ?? [])].join('-');
 }
 
 /** What is wrong with the text of a share. It never says a part of it. */
