@@ -38,10 +38,12 @@ service first; with PostgreSQL nodes may run meanwhile.`,
     .action(async (reference: string, { out, ...options }: { needed?: number; parts?: number; out?: string }) => {
       if (reference === 'shamir' && out === undefined && !isInteractive())
         throw new StartError('This is no terminal to show shares on: say --out FOLDER, which gets a file for each.');
-      const { said, shares } = await addSeal(loadConfig(process.env), reference, options);
+      const keep = (shares: readonly string[]) => {
+        if (out === undefined) for (const share of shares) print(`\n${share}`);
+        else for (const [at, share] of shares.entries()) writeShare(join(out, `share-${at + 1}.txt`), share);
+      };
+      const { said } = await addSeal(loadConfig(process.env), reference, { ...options, keep });
       print(said);
-      if (out === undefined) for (const share of shares) print(`\n${share}`);
-      else for (const [at, share] of shares.entries()) writeShare(join(out, `share-${at + 1}.txt`), share);
     });
   seal
     .command('remove <reference>')

@@ -24,7 +24,8 @@ export function registerUnseal(server: Command): void {
       let state = await send(url, null);
       if (!state.sealed) return report(state);
       if (!isInteractive()) {
-        for (const line of (await readInputLines()).filter((each) => each.trim() !== '')) state = await send(url, line);
+        for (const line of (await readInputLines()).filter((each) => each.trim() !== ''))
+          if (state.sealed) state = await send(url, line);
         return report(state);
       }
       while (state.sealed) {

@@ -100,7 +100,13 @@ export class BackupWriter {
     this.#key = createSecretKey(bytes);
     const wrapped_key = seal(rootKey, 0, keyLocation(MAGIC), bytes).toString('base64');
     bytes.fill(0);
-    const line = Buffer.from(`${JSON.stringify({ magic: MAGIC, ...header, wrapped_key } satisfies SealedHeader)}\n`);
+    const whole = { magic: MAGIC, ...header, wrapped_key } satisfies SealedHeader;
+    const line = Buffer.from(`${JSON.stringify(whole)}\n`);
+    // It would be found to be no backup when it is needed.
+    if (!isSealedHeader.Check(whole) || line.length > HEADER_BYTES_MAX)
+      throw new StartError(
+        'No backup was made, because it could not be restored: the database has more seals than 8, or one that the service did not write. See "coffer server seal list", and remove it.',
+      );
     this.#aad = hash('sha256', line, 'buffer');
     this.#fd = fd;
     writeAll(fd, line);

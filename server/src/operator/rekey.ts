@@ -12,15 +12,16 @@ import {
 } from '../kernel/crypto/root-key.ts';
 import { lockKeys, type RootChange } from '../kernel/keys/rekeying.ts';
 import type { Kernel } from '../kernel/request/kernel.ts';
-import { replaceCopies } from '../kernel/seals/sealed-copies.ts';
+import { listCopies, replaceCopies } from '../kernel/seals/sealed-copies.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import type { Config } from '../settings/config.ts';
 import { type Installation, lockedOf } from '../start/installation.ts';
-import { isDirect, NEXT_KEY_SUFFIX, openRootKey } from '../start/open-root-key.ts';
+import { isDirect, type Locked, NEXT_KEY_SUFFIX, openRootKey, sealReferences } from '../start/open-root-key.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
 import { NOT_SHOWN, type Progress } from './progress.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
+import { CHANGED, isSame } from './seals/change-seals.ts';
 import { resealed } from './seals/reseal.ts';
 import { withKernel } from './with-kernel.ts';
 
@@ -48,6 +49,7 @@ export async function rekey(
   return withKernel(config, async ({ kernel, installation, operator }) => {
     const locked = await lockedOf(kernel.database, installation);
     const { root: present } = await openRootKey(config, locked);
+    refuseToDrop(config, locked, present);
     const next = nextKey(config, installation, present);
     // Before the transaction, because seals are elsewhere in the network.
     const copies = await resealed(config, locked, { from: present, to: next.root, now: kernel.clock.now() });
@@ -57,6 +59,7 @@ export async function rekey(
     const change = { from: present, to: next.root, now: kernel.clock.now() };
     const tenants = await kernel.database.transaction(async (tx) => {
       await lockInstallation(tx, present);
+      if (!isSame(await listCopies(tx), locked.copies)) throw new StartError(CHANGED);
       next.keep();
       kernel.database.scrubAfterCommit();
       const done: RekeyedRows[] = [];
@@ -154,6 +157,16 @@ async function lockInstallation(tx: Tx, present: RootKey): Promise<void> {
   if (row.root_key_id !== present.id) {
     throw new StartError('Another rekey replaced the root key concurrently; this one changed nothing.');
   }
+}
+
+/** A seal that these settings do not name would lose its copy, and with it what it is for. */
+function refuseToDrop(config: Config, { copies }: Locked, present: RootKey): void {
+  const named = sealReferences(config);
+  const dropped = copies.filter((copy) => copy.root_key_id === present.id && !named.includes(copy.reference));
+  if (dropped.length === 0) return;
+  throw new StartError(
+    `The new root key would not be sealed under ${dropped.map(({ reference }) => JSON.stringify(reference)).join(', ')}: name it in CV_SEALS here, or remove it first with "coffer server seal remove". Nothing was changed.`,
+  );
 }
 
 function requireNewKey(config: Config): void {

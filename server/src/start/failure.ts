@@ -1,12 +1,13 @@
 import pg from 'pg';
 import { StartError } from '../kernel/base/data-folder.ts';
 import { CofferError } from '../kernel/base/errors.ts';
+import { SealError } from '../kernel/seals/provider.ts';
 import { adviceFor } from '../kernel/storage/advice.ts';
 import { ConfigError } from '../settings/config.ts';
 
 /** Operators get a sentence that says what to do; only a bug in Coffer shows its stack trace. */
 export function explainFailure(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof StartError) return error.message;
+  if (error instanceof ConfigError || error instanceof StartError || error instanceof SealError) return error.message;
   const advice = adviceFor(error);
   if (advice !== null) return advice;
   if (error instanceof CofferError) return error.message;

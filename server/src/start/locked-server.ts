@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { trustProxies } from '../kernel/base/client-address.ts';
 import { newId } from '../kernel/base/ids.ts';
+import { ConnectionLimit } from '../kernel/http/connection-limit.ts';
 import type { SealFailure, ShareEntry } from '../kernel/seals/root-seals.ts';
 import { SHARE_TEXT_MAX, ShareProblem } from '../kernel/seals/share-text.ts';
 import type { Config } from '../settings/config.ts';
@@ -12,7 +14,10 @@ import { type OpenedRoot, openRootKey, RootKeyLocked, shareEntry } from './open-
 
 const RETRY_FIRST_MS = 1000;
 const RETRY_MAX_MS = 60_000;
-const CONNECTIONS_MAX = 64;
+const CONNECTIONS_MAX = 512;
+const CONNECTIONS_PER_ADDRESS = 8;
+/** Without a body there is little to send: nobody needs a connection for long. */
+const LISTENER = { maxHeaderSize: 8 * 1024, connectionsCheckingInterval: 1000, keepAliveTimeout: 1000 };
 const REQUEST_MS = 10_000;
 const CLOSE_MS = 1000;
 /** A share in a form is longer by its encoding. */
@@ -82,12 +87,32 @@ export class LockedServer {
 
   async #listen(): Promise<Server> {
     const { host, port, tls } = this.#config;
-    const answer = (request: IncomingMessage, response: ServerResponse) => void this.#answer(request, response);
+    // A caller who goes away, or a stored set that is damaged, ends this answer and nothing else: the shares that others entered stay.
+    const answer = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#answer(request, response).catch((error: unknown) => {
+        this.#log.debug({ err: error }, 'a call to the locked node could not be answered');
+        response.destroy();
+      });
     const server =
       tls === null
-        ? createServer(answer)
-        : createTlsServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, answer);
-    server.maxConnections = CONNECTIONS_MAX;
+        ? createServer(LISTENER, answer)
+        : createTlsServer(
+            {
+              ...LISTENER,
+              cert: readFileSync(tls.certFile),
+              key: readFileSync(tls.keyFile),
+              handshakeTimeout: REQUEST_MS,
+            },
+            answer,
+          );
+    new ConnectionLimit({
+      perAddress: CONNECTIONS_PER_ADDRESS,
+      total: CONNECTIONS_MAX,
+      descriptors: CONNECTIONS_MAX,
+      trusted: trustProxies(this.#config.trustedProxies),
+      onRefused: () => {},
+      onChanged: () => {},
+    }).guard(server);
     server.requestTimeout = REQUEST_MS;
     server.headersTimeout = REQUEST_MS;
     await new Promise<void>((resolve, reject) => {

@@ -25,9 +25,13 @@ type AuditParts = Pick<
  * Opens where audit entries are stored, and the heads of their chains with the anchor outside of the database. `unauthenticated` are the tenants
  * whose rows have no MACs yet.
  */
-export async function openAudit(parts: AuditParts, root: RootKey, unauthenticated: readonly string[]) {
+export async function openAudit(
+  parts: AuditParts,
+  { root, isRootCertain }: { root: RootKey; isRootCertain: boolean },
+  unauthenticated: readonly string[],
+) {
   const { config, database, keyring, log, metrics } = parts;
-  const anchor = Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), root, log, metrics });
+  const anchor = Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), root, isRootCertain, log, metrics });
   refuseOlderRelease(anchor, unauthenticated);
   const heads = new Heads(keyring, anchor);
   if (database instanceof SqliteDatabase) return { heads, store: await openJournaled({ ...parts, database, heads }) };

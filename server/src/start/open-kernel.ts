@@ -78,7 +78,8 @@ export async function openKernel(parts: {
 
   const { heads, store } = await openAudit(
     { config, clock, time, log, metrics, database, keyring, nodeId },
-    root,
+    // A restore has removed the anchor.
+    { root, isRootCertain: opened.by === config.rootKey.provider },
     unauthenticated,
   );
   const regionGate = new RegionGate();

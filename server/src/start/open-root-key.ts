@@ -10,10 +10,10 @@ import {
 import { AddressGuard } from '../kernel/outbound/address-guard.ts';
 import { HttpClient } from '../kernel/outbound/http-client.ts';
 import { openProvider } from '../kernel/seals/open-provider.ts';
-import type { SealProvider } from '../kernel/seals/provider.ts';
+import { SealError, type SealProvider } from '../kernel/seals/provider.ts';
 import { openRoot, type RootSeals, type SealFailure, ShareEntry, sealCopy } from '../kernel/seals/root-seals.ts';
 import type { SealedCopy } from '../kernel/seals/sealed-copies.ts';
-import { SHAMIR } from '../kernel/seals/shamir-seal.ts';
+import { SHAMIR, shareSetOf } from '../kernel/seals/shamir-seal.ts';
 import { SHARE_TEXT_MAX, ShareProblem } from '../kernel/seals/share-text.ts';
 import { machineCalls } from '../kernel/seals/surroundings.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
@@ -92,7 +92,11 @@ export async function openRootKey(
       failures.push({ reference: config.rootKey.provider, problem: 'misconfigured', message: error.message });
     }
   }
-  const opened = await openRoot(rootSeals(config, locked), locked.rootKeyId, shares ?? sharesFrom(config, locked));
+  const opened = await openRoot(
+    rootSeals(config, locked),
+    locked.rootKeyId,
+    () => shares ?? sharesFrom(config, locked),
+  );
   failures.push(...opened.failures);
   if (opened.root === null) throw new RootKeyLocked(locked, failures);
   return { root: opened.root, by: opened.by, failures };
@@ -113,11 +117,19 @@ export function shareEntry(
   { installationId, copies }: Locked,
 ): ShareEntry | null {
   const copy = copies.find(({ reference }) => reference === SHAMIR);
-  return copy === undefined || !sealReferences(config).includes(SHAMIR) ? null : new ShareEntry(copy, installationId);
+  if (copy === undefined || !sealReferences(config).includes(SHAMIR)) return null;
+  try {
+    shareSetOf(copy.sealed);
+    return new ShareEntry(copy, installationId);
+  } catch (error) {
+    // It is damaged, which is said where it is opened.
+    if (error instanceof SealError) return null;
+    throw error;
+  }
 }
 
 /** Enters the lines of the file in `CV_SHARES_FILE`. */
-function sharesFrom(config: Config, locked: Locked): ShareEntry | null {
+export function sharesFrom(config: Config, locked: Locked): ShareEntry | null {
   const entry = shareEntry(config, locked);
   if (config.sharesFile === null || entry === null) return entry;
   for (const [at, line] of readShareLines(config.sharesFile).entries()) {
@@ -125,7 +137,10 @@ function sharesFrom(config: Config, locked: Locked): ShareEntry | null {
       if (!entry.isComplete) entry.enter(line);
     } catch (error) {
       if (!(error instanceof ShareProblem)) throw error;
-      throw new StartError(`Line ${at + 1} of the shares in ${config.sharesFile} cannot be used. ${error.message}`);
+      throw new SealError(
+        'misconfigured',
+        `Line ${at + 1} of the shares in ${config.sharesFile} cannot be used. ${error.message}`,
+      );
     }
   }
   return entry;
@@ -138,7 +153,8 @@ export function readShareLines(file: string): string[] {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new StartError(
+    throw new SealError(
+      'misconfigured',
       `The file with shares ${file} cannot be read (${code}). Check its path, owner and permissions.`,
     );
   }

@@ -69,8 +69,16 @@ async function startWhenOpen(config: Config, log: Logger, position: WorkerPositi
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end);
     const { LockedServer } = await import('./locked-server.ts');
     try {
-      const opened = await new LockedServer(config, log, error).wait(ending.signal, position.isFirst);
-      return await startApp(config, log, systemTime, { ...position, opened });
+      for (let locked = error; ; ) {
+        const opened = await new LockedServer(config, log, locked).wait(ending.signal, position.isFirst);
+        try {
+          return await startApp(config, log, systemTime, { ...position, opened });
+        } catch (failure) {
+          // A rekey replaced the root key while this node waited.
+          if (!(failure instanceof RootKeyLocked) || !failure.mayOpenLater) throw failure;
+          locked = failure;
+        }
+      }
     } catch (failure) {
       if (!ending.signal.aborted) throw failure;
       log.info('Coffer has stopped, still sealed');

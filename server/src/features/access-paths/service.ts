@@ -74,7 +74,8 @@ async function pageOfWays(ctx: Context, wanted: Wanted, readers: readonly SameRi
       const pause = slice.pause();
       if (pause !== undefined) await pause;
       if ((isFirst && way.key <= key) || !isWanted(way, wanted)) continue;
-      if (!mayKnow(ctx, target, way)) hidden++;
+      // With somebody or something named, a count would say whether it exists and belongs there.
+      if (!mayKnow(ctx, target, way)) hidden += isNarrowed(wanted) ? 0 : 1;
       else if (found.length === limit) {
         return { found, hidden: hiddenBeforeLast, next_cursor: cursorAt(positionOf(found.at(-1))) };
       } else {
@@ -89,6 +90,10 @@ async function pageOfWays(ctx: Context, wanted: Wanted, readers: readonly SameRi
     }
   }
   return { found, hidden, next_cursor: null };
+}
+
+function isNarrowed({ user, app_connection, group, policy }: Wanted): boolean {
+  return [user, app_connection, group, policy].some((one) => one !== undefined);
 }
 
 function positionOf(last: FoundWay | undefined): string {

@@ -2,6 +2,7 @@ import { placesInVault } from '../../kernel/authz/ceiling.ts';
 import { intersection, type PathRange } from '../../kernel/authz/path-ranges.ts';
 import { CofferError } from '../../kernel/base/errors.ts';
 import type { Query } from '../../kernel/endpoint/declaration.ts';
+import { TimeSlice } from '../../kernel/fairness/time-slice.ts';
 import { Streamed } from '../../kernel/request/binding.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { boundCursor } from '../../kernel/request/list-cursor.ts';
@@ -44,7 +45,12 @@ export async function aggregate(
     query.resolve === false ? NOT_RESOLVED : await planTemplates(ctx, page.rows, { vaultOf, mayRead: isReadable });
   const rows = plan.size === 0 ? page.rows : page.rows.filter((row) => problemOf(plan, row) === null);
   ctx.record.describe({ prefix: query.prefix ?? '', secrets: rows.length });
-  for (const row of plan.size === 0 ? [] : rows) recordPlanned(ctx, plan, { vault: vaultName, ...row });
+  const slice = TimeSlice.of(ctx.tenantId);
+  for (const row of plan.size === 0 ? [] : rows) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
+    recordPlanned(ctx, plan, { vault: vaultName, ...row });
+  }
   if (vault.log_reads === 1) {
     for (const { path, secret_id, version } of rows) {
       ctx.record.addEntry('secrets:read', secretResource(vaultName, path), {

@@ -104,6 +104,7 @@ export class Approvals {
     refuseDecided(await this.#current(ctx, ctx.database.read, row));
     const whole = await this.#whole(ctx, approvalId);
     if (whole.sealed_input === null) throw changedMeanwhile();
+    ctx.record.describe({ approval_id: approvalId });
     return revealed(ctx, row, await openRequest(ctx.kernel, whole), path);
   }
 

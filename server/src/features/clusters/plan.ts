@@ -2,6 +2,7 @@ import type { Subject } from '../../kernel/authz/authorize.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { someInSlices } from '../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../kernel/request/context.ts';
+import { secretResource } from '../secrets/index.ts';
 import { isTemplate, type PartReader, planTemplates, problemOf, TemplateProblem } from '../secrets/references/index.ts';
 import { dependsOnTime, mayCompose, mayRead, mayReadPart } from './authors.ts';
 import { DATA_KEY_CHARS_MAX, type WithheldReason } from './schemas.ts';
@@ -73,15 +74,20 @@ export function refuseMoved(): boolean {
   throw new RightsMoved();
 }
 
-/** Resolves the templates with the rights of the author, who must be allowed to read all that they are made of. */
+/**
+ * Resolves the templates with the rights of the author, who must be allowed to read all that they are made of. The policy must deliver each part by
+ * itself: somebody who may write one secret of it must not choose what else the rights of its author deliver.
+ */
 async function withTemplates(ctx: Context, author: Subject | null, found: Found): Promise<Found> {
   const rows = found.entries.map(({ row }) => row).filter(isTemplate);
   const isUnusable = ({ row }: Entry) =>
     row.protection === 'fortress' || author === null || !mayRead(ctx, author, row.vault, row);
   if (author === null || rows.length === 0 || found.problem !== null || found.entries.some(isUnusable)) return found;
+  const delivered = new Set(found.entries.map(({ row }) => secretResource(row.vault, row.path)));
   const reader: PartReader = {
     action: 'secrets:read',
-    mayRead: ({ vault, path }, attributes) => mayReadPart(ctx, author, { vault, path }, attributes),
+    mayRead: ({ vault, path }, attributes) =>
+      delivered.has(secretResource(vault, path)) && mayReadPart(ctx, author, { vault, path }, attributes),
     mayStillRead: refuseMoved,
   };
   const plan = await planTemplates(ctx, rows, { vaultOf: (row) => row, mayRead: refuseMoved, reader });

@@ -81,7 +81,7 @@ export async function compose(
     recordPlanned(ctx, plan, entry);
   }
   if (format === undefined) {
-    const versions = await partsVersions(ctx, entries.filter(isTemplate).filter(mayRead));
+    const versions = await partsVersions(ctx, await filterInSlices(ctx.tenantId, entries.filter(isTemplate), mayRead));
     return new Streamed(pieces(leaf, withValues(entries, opened(), versions)));
   }
   if (format === 'json') return new Streamed(asJson(opened()));

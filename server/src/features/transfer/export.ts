@@ -51,7 +51,10 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const format = query.format ?? 'json';
   ctx.record.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
   if (format !== 'json') await refuseUnwritable(ctx, { format, permit: query.permit }, open, opened());
+  const slice = TimeSlice.of(ctx.tenantId);
   for (const { path, secret_id, version } of open) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     ctx.record.addEntry('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
     recordPlanned(ctx, plan, { vault: vaultName, path, secret_id });
   }

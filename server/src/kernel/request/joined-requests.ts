@@ -55,7 +55,9 @@ export async function changeTogether<T>(ctx: Context, { requests, before, after,
   const parts: Part[] = [];
   try {
     for (const [index, request] of requests.entries()) {
-      parts.push(await Part.upToChange(ctx, request).catch((error) => Promise.reject(failed(error, index))));
+      const part = new Part(ctx, request);
+      parts.push(part);
+      await part.upToChange(request).catch((error) => Promise.reject(failed(error, index)));
       await nextTurn(ctx.tenantId);
     }
     const answer = await ctx.change(async (tx) => {
@@ -87,10 +89,17 @@ class Part implements ChangeStrategy {
   #proposal: Proposal | null = null;
   #result: unknown;
 
-  private constructor(outer: Context, { endpoint, call }: JoinedRequest) {
+  constructor(outer: Context, { endpoint, call }: JoinedRequest) {
     const { declaration } = endpoint;
     this.#outer = outer;
-    this.own = new Context(outer.kernel, declaration, { ...outer.call, ...call, method: declaration.method }, this);
+    const { 'user-agent': agent } = outer.call.headers;
+    const headers = { ...(agent !== undefined && { 'user-agent': agent }), ...call.headers };
+    this.own = new Context(
+      outer.kernel,
+      declaration,
+      { ...outer.call, ...call, headers, method: declaration.method },
+      this,
+    );
     this.own.caller.become(outer.principal, outer.caller.epoch, outer.caller.proofs);
     const approved = outer.isApproved ? outer.record.details : undefined;
     if (approved !== undefined) this.own.record.describe(approved);
@@ -98,22 +107,30 @@ class Part implements ChangeStrategy {
     this.#ended.promise.catch(() => {});
   }
 
-  static async upToChange(outer: Context, request: JoinedRequest): Promise<Part> {
-    const part = new Part(outer, request);
-    const { own } = part;
-    // A request that was approved was counted when it was made.
-    if (!outer.isApproved) limitByTenant(own);
-    requireTier(own);
-    const input = await request.endpoint.validate(own.call, own.tenantId);
-    authorizeDeclared(own);
-    part.#handled = request.endpoint.handler(own, input);
-    part.#handled.catch(() => {});
-    const unchanged = part.#handled.then(() => {
-      throw new Error(`${own.declaration.name} changed nothing`);
-    });
-    await Promise.race([part.#reached.promise, unchanged]);
-    outer.access.alsoAccept(own.access);
-    return part;
+  async upToChange({ endpoint }: JoinedRequest): Promise<void> {
+    const { own } = this;
+    try {
+      // A request that was approved was counted when it was made.
+      if (!this.#outer.isApproved) limitByTenant(own);
+      requireTier(own);
+      const input = await endpoint.validate(own.call, own.tenantId);
+      authorizeDeclared(own);
+      this.#handled = endpoint.handler(own, input);
+      this.#handled.catch(() => {});
+      const unchanged = this.#handled.then(() => {
+        throw new Error(`${own.declaration.name} changed nothing`);
+      });
+      await Promise.race([this.#reached.promise, unchanged]);
+    } catch (error) {
+      this.#recordRefusal();
+      throw error;
+    }
+    this.#outer.access.alsoAccept(own.access);
+  }
+
+  /** A refusal is recorded at what was refused, as if the request had come alone. */
+  #recordRefusal(): void {
+    this.#outer.record.setResource(this.own.record.resource);
   }
 
   get isApproved(): boolean {
@@ -124,7 +141,12 @@ class Part implements ChangeStrategy {
     if (this.#act === null) throw new Error('a joined request has a change');
     this.#proposal = null;
     this.own.record.dropAddedEntries();
-    this.#result = await this.#act(tx);
+    try {
+      this.#result = await this.#act(tx);
+    } catch (error) {
+      this.#recordRefusal();
+      throw error;
+    }
     this.own.access.refuseUndecided();
     return { ctx: this.own, result: this.#result, proposal: this.#proposal };
   }

@@ -32,6 +32,8 @@ export const PKCS11_VARIABLES: readonly SealVariable[] = [
 /** RFC 7512, 2.3. These may stand in a reference, in this order. */
 const ATTRIBUTES = ['token', 'serial', 'slot-id', 'object', 'id'] as const;
 const ATTEMPTS_MAX = 2;
+/** By token: the digest of the PIN that it refused, for as long as this process runs, since each attempt to open has a provider of its own. A few more would lock it. */
+const REFUSED_PINS = new Map<string, string>();
 
 type KeyName = Pick<Pkcs11Setup, 'token' | 'serial' | 'slotId' | 'object' | 'id' | 'modulePath'>;
 
@@ -42,8 +44,6 @@ class Pkcs11 implements KeyWrapping {
   readonly #pinFile: string | null;
   readonly #surroundings: SealSurroundings;
   readonly #process: Pkcs11Process;
-  /** The digest of a PIN that was refused: a few more attempts would lock the token. */
-  #refusedPin: string | null = null;
 
   constructor(name: KeyName, pinFile: string | null, surroundings: SealSurroundings) {
     this.#name = name;
@@ -77,9 +77,14 @@ class Pkcs11 implements KeyWrapping {
     }
   }
 
+  get #tokenName(): string {
+    const { token, serial, slotId, modulePath } = this.#name;
+    return JSON.stringify([token, serial, slotId, modulePath]);
+  }
+
   #setup(): Pkcs11Setup {
     const pin = this.#pin();
-    if (digestOf(pin) === this.#refusedPin) throw pinRefused();
+    if (digestOf(pin) === REFUSED_PINS.get(this.#tokenName)) throw pinRefused();
     return { ...this.#name, bindingFolder: variable(this.#surroundings, 'PKCS11JS_FOLDER'), pin };
   }
 
@@ -99,7 +104,7 @@ class Pkcs11 implements KeyWrapping {
   #errorOf(code: string): SealError {
     if (code === 'WRONG') return notSealedHere();
     if (PIN_REFUSED.includes(code)) {
-      this.#refusedPin = digestOf(this.#pin());
+      REFUSED_PINS.set(this.#tokenName, digestOf(this.#pin()));
       return pinRefused();
     }
     const known = ERRORS.get(code);

@@ -1,7 +1,7 @@
 import { ROOT_KEY_BYTES, type RootKey, rootKeyOf } from '../crypto/root-key.ts';
 import { type SealContext, SealError, type SealProblem, type SealProvider } from './provider.ts';
 import type { SealedCopy } from './sealed-copies.ts';
-import { checkShare, openByShares, SHAMIR, shareSetOf } from './shamir-seal.ts';
+import { checkShare, openByShares, SHAMIR, sealForSameShares, shareSetOf } from './shamir-seal.ts';
 import { parseShare, type Share, ShareProblem } from './share-text.ts';
 
 /** Why one seal does not open. */
@@ -28,7 +28,8 @@ export function rootContext(installation: string): SealContext {
 export async function openRoot(
   seals: RootSeals,
   rootKeyId: string,
-  shares: ShareEntry | null,
+  /** Read only when it is their turn. */
+  shares: () => ShareEntry | null,
 ): Promise<{ root: RootKey; by: string; failures: SealFailure[] } | { root: null; failures: SealFailure[] }> {
   const failures: SealFailure[] = [];
   for (const reference of seals.references) {
@@ -38,7 +39,7 @@ export async function openRoot(
       continue;
     }
     try {
-      const root = reference === SHAMIR ? openShares(shares) : await openCopy(seals, copy);
+      const root = reference === SHAMIR ? openShares(shares()) : await openCopy(seals, copy);
       if (root.id === rootKeyId) return { root, by: reference, failures };
       failures.push({ reference, problem: 'wrong', message: OTHER_KEY });
     } catch (error) {
@@ -141,6 +142,11 @@ export class ShareEntry {
       throw new ShareProblem(`Share ${share.index} was entered before: enter another one.`);
     this.#entered.set(share.index, share);
     return share.index;
+  }
+
+  /** The sealing key for the same shares is what they make together, and not what somebody stored in its place. */
+  sealAgain(from: RootKey, to: RootKey): Buffer {
+    return sealForSameShares(this.#copy.sealed, this.#installation, { from, to, shares: [...this.#entered.values()] });
   }
 
   open(): Buffer {

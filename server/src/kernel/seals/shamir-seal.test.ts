@@ -65,12 +65,15 @@ describe('the root key in shares', () => {
   test('the same shares open the next root key, and the former copy does not', () => {
     const { root, sealed, shares } = make();
     const { root: next } = newRootKey();
-    const again = sealForSameShares(sealed, INSTALLATION, root, next);
+    const again = sealForSameShares(sealed, INSTALLATION, { from: root, to: next, shares });
     for (const share of shares) checkShare(again, share);
     assert.deepEqual(openByShares(again, INSTALLATION, shares), next.key.export());
     checkSealedKey(again, INSTALLATION, next);
     assert.throws(() => checkSealedKey(sealed, INSTALLATION, next), SealError);
-    assert.throws(() => sealForSameShares(sealed, INSTALLATION, next, root), SealError);
+    assert.throws(() => sealForSameShares(sealed, INSTALLATION, { from: next, to: root, shares }), SealError);
+    // Somebody who knows the former root key and writes to the database cannot have the next one sealed for a set of their own.
+    const planted = make(root);
+    assert.throws(() => sealForSameShares(planted.sealed, INSTALLATION, { from: root, to: next, shares }), SealError);
   });
 
   test('a byte that was changed in the database is found', () => {

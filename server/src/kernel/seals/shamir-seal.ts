@@ -49,10 +49,15 @@ export function sealInShares(
   return { sealed, shares };
 }
 
-/** The same for another root key: the shares that people hold stay as they are. */
-export function sealForSameShares(sealed: Uint8Array, installation: string, from: RootKey, to: RootKey): Buffer {
+/** The same for another root key: the shares that people hold stay as they are. Enough of them have to be there, because whoever knows the former root key could have stored a set of their own. */
+export function sealForSameShares(
+  sealed: Uint8Array,
+  installation: string,
+  { from, to, shares }: { from: RootKey; to: RootKey; shares: readonly Share[] },
+): Buffer {
   const { set, marks, sealedKey } = parse(sealed);
   const key = openWith(() => unseal(from.key, placeOf(installation, set, 'key'), sealedKey));
+  if (!join(shares.slice(0, set.needed)).equals(key)) throw damaged();
   const result = stored(installation, { set, marks }, key, to);
   key.fill(0);
   return result;

@@ -18,10 +18,10 @@ export interface AddedSeal {
 export function addSeal(
   config: Config,
   reference: string,
-  options: { needed?: number; parts?: number } = {},
+  options: { needed?: number; parts?: number; keep?(shares: readonly string[]): void } = {},
 ): Promise<AddedSeal> {
   refuseProviders(reference);
-  const { needed, parts } = options;
+  const { needed, parts, keep = () => {} } = options;
   if (reference !== SHAMIR) {
     if (needed !== undefined || parts !== undefined)
       throw new StartError('--needed and --parts are for shamir: leave them out.');
@@ -31,7 +31,7 @@ export function addSeal(
     throw new StartError(
       `Say how many shares there are and how many of them open: --needed 3 --parts 5, at least 2 and at most ${PARTS_MAX}.`,
     );
-  return withSeals(config, (open) => addShares(config, open, { needed, parts }));
+  return withSeals(config, (open) => addShares(config, open, { needed, parts }, keep));
 }
 
 function refuseProviders(reference: string): void {
@@ -58,19 +58,27 @@ async function addProvider(config: Config, open: OpenSeals, reference: string): 
   };
 }
 
-async function addShares(config: Config, open: OpenSeals, set: { needed: number; parts: number }): Promise<AddedSeal> {
+async function addShares(
+  config: Config,
+  open: OpenSeals,
+  set: { needed: number; parts: number },
+  keep: (shares: readonly string[]) => void,
+): Promise<AddedSeal> {
   const now = open.kernel.clock.now();
   const { sealed, shares } = sealInShares(open.root, { installation: open.installation.installationId, ...set, now });
   const copy = { reference: SHAMIR, sealed, root_key_id: open.root.id, sealed_at: now };
   const former = open.locked.copies.some(({ reference }) => reference === SHAMIR);
   const details = { set_id: shares[0]?.setId ?? '', ...set };
+  const printed = shares.map(printShare);
+  // Before the former set is replaced: shares that nobody could keep open nothing.
+  keep(printed);
   await changeSeals(open, { action: 'server:seal_add', reference: SHAMIR, details }, (tx) => saveCopy(tx, copy));
   const before = former
     ? ' The shares of the former set open nothing that is stored from now on; with an older copy of the database they still open it, until "coffer server rekey".'
     : '';
   return {
     said: `Any ${set.needed} of these ${set.parts} shares of set ${details.set_id} open the root key ${open.root.id}. Give each to another person. They are shown only now.${before} ${inSettings(config, SHAMIR)}`,
-    shares: shares.map(printShare),
+    shares: printed,
   };
 }
 

@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs';
 import { StartError } from '../../kernel/base/data-folder.ts';
+import { SealError } from '../../kernel/seals/provider.ts';
 import { openCopy } from '../../kernel/seals/root-seals.ts';
 import { deleteCopy } from '../../kernel/seals/sealed-copies.ts';
-import { SHAMIR } from '../../kernel/seals/shamir-seal.ts';
+import { checkSealedKey, SHAMIR } from '../../kernel/seals/shamir-seal.ts';
 import type { Config } from '../../settings/config.ts';
 import { isDirect, providerFor } from '../../start/open-root-key.ts';
 import { changeSeals, type OpenSeals, withSeals } from './change-seals.ts';
@@ -50,12 +51,18 @@ async function opens(
   reference: string,
 ): Promise<boolean> {
   if (reference === by) return true;
-  if (reference === config.rootKey.provider) return isDirect(config);
+  // The provider is tried before the others: if it did not open, it has no copy, either.
   const copy = locked.copies.find((one) => one.reference === reference);
   if (copy === undefined || copy.root_key_id !== root.id) return false;
-  if (reference === SHAMIR) return true;
   const seals = { installation: installation.installationId, providerOf: providerFor(config) };
-  return (await openCopy(seals, copy)).id === root.id;
+  try {
+    if (reference !== SHAMIR) return (await openCopy(seals, copy)).id === root.id;
+    checkSealedKey(copy.sealed, seals.installation, root);
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
 }
 
 function said({ rootKey }: Config, reference: string, isProvider: boolean): string {

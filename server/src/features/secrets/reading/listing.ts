@@ -221,7 +221,7 @@ export async function list(
   const ids = page.rows.map(({ secret_id }) => secret_id);
   const risks = await riskFactorsOf(ctx.database.read, ctx.tenantId, ids);
   const mayRead = isAllowedIn(ctx, vaultName, ['secrets:read']);
-  const versions = await partsVersions(ctx, page.rows.filter(isTemplate).filter(mayRead));
+  const versions = await partsVersions(ctx, await filterInSlices(ctx.tenantId, page.rows.filter(isTemplate), mayRead));
   const shown = (row: SummaryRow) => {
     const factors = risks.get(row.secret_id);
     const risk = factors === undefined ? null : shownRisk(factors, mayRead(row));

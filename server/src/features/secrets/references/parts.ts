@@ -1,6 +1,7 @@
 import type { ResourceAttributes } from '../../../kernel/auth/call.ts';
 import { canonicalEnvironment } from '../../../kernel/authz/environment.ts';
 import { CofferError } from '../../../kernel/base/errors.ts';
+import { nextIteration, TimeSlice } from '../../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { isLive } from '../../vaults/index.ts';
@@ -46,12 +47,12 @@ export function keyOf({ vault, path }: Named): string {
  * decided on before anything is said about one of them, so a refusal does not tell which of the others exist.
  */
 export async function loadParts(ctx: Context, whole: Written, reader: PartReader): Promise<Part[]> {
-  const references = parseTemplate(whole.text).references;
+  const references = referencesIn(whole, whole.text);
   const direct = await located(ctx, [{ references, environment: whole.environment }], reader);
   const inner: { references: Reference[]; environment: string }[] = [];
   for await (const opened of openParts(ctx, direct.filter(isTemplate), reader)) {
     for (const { row, value } of opened) {
-      inner.push({ references: parseTemplate(value).references, environment: row.environment });
+      inner.push({ references: referencesIn(row, value), environment: row.environment });
     }
   }
   const names = new Set([...references, ...inner.flatMap((one) => one.references)].map(keyOf));
@@ -63,6 +64,13 @@ export async function loadParts(ctx: Context, whole: Written, reader: PartReader
   const bytes = parts.reduce((sum, { sealed_bytes }) => sum + sealed_bytes, 0);
   if (bytes > VALUE_BYTES_MAX + SEALED_OVERHEAD_BYTES) throw TemplateProblem.of('too_large', parts[0] ?? whole);
   return parts;
+}
+
+/** A text that was stored before references were checked may have too many, or one that is misspelt. */
+function referencesIn(at: Named, text: string): Reference[] {
+  const { references, problem } = parseTemplate(text);
+  if (problem !== null || references.length > REFERENCES_MAX) throw TemplateProblem.of('too_many', references[0] ?? at);
+  return references;
 }
 
 export function isTemplate({ type }: { type: string }): boolean {
@@ -126,7 +134,11 @@ export async function secretsNamed(
   names: readonly Named[],
 ): Promise<Map<string, FoundByName>> {
   const found = new Map<string, FoundByName>();
+  // It runs in transactions too, so only the event loop gets its turn, and no other request is waited for.
+  const slice = new TimeSlice(nextIteration);
   for (const [name, inVault] of Map.groupBy(names, ({ vault }) => vault)) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     const known = await findVault(db, tenantId, name);
     const vault = isLive(known) ? known : undefined;
     const paths = [...new Set(inVault.map(({ path }) => path))];

@@ -1,4 +1,5 @@
 import type { Described } from '../../../kernel/authz/disclosure.ts';
+import { nextIteration, someInSlices, TimeSlice } from '../../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import { parseSecretPath } from '../../../kernel/wire/secret-path.ts';
@@ -54,13 +55,16 @@ export async function partsOfTemplates(
   for (const [key, one] of await secretsNamed(db, tenantId, nested)) found.set(key, one);
   const within = Map.groupBy(nested, ({ secret_id }) => secret_id);
   const partOf = ({ vault, path }: Named) => ({ vault, path, row: found.get(keyOf({ vault, path }))?.row });
-  return new Map(
-    [...Map.groupBy(direct, ({ secret_id }) => secret_id)].map(([secretId, references]) => {
-      const parts = references.map(partOf);
-      const deeper = parts.flatMap(({ row }) => within.get(row?.secret_id ?? '') ?? []).map(partOf);
-      return [secretId, [...new Map([...parts, ...deeper].map((part) => [keyOf(part), part])).values()]];
-    }),
-  );
+  const slice = new TimeSlice(nextIteration);
+  const all = new Map<string, TemplatePart[]>();
+  for (const [secretId, references] of Map.groupBy(direct, ({ secret_id }) => secret_id)) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
+    const parts = references.map(partOf);
+    const deeper = parts.flatMap(({ row }) => within.get(row?.secret_id ?? '') ?? []).map(partOf);
+    all.set(secretId, [...new Map([...parts, ...deeper].map((part) => [keyOf(part), part])).values()]);
+  }
+  return all;
 }
 
 /** For watchers: what changes whenever a part of these templates does. Templates with a part that the caller may not read are missing. */
@@ -72,11 +76,10 @@ export async function partsVersions(
   if (templates.length === 0) return NONE;
   const found = await partsOfTemplates(ctx.database.read, ctx.tenantId, templates);
   const versions = new Map<string, string>();
+  const isReadable = ({ vault, path, row }: TemplatePart) =>
+    ctx.access.may('secrets:read', secretResource(vault, path), row === undefined ? {} : attributesOf(row));
   for (const [secretId, parts] of found) {
-    const mayReadAll = parts.every(({ vault, path, row }) =>
-      ctx.access.may('secrets:read', secretResource(vault, path), row === undefined ? {} : attributesOf(row)),
-    );
-    if (!mayReadAll) continue;
+    if (await someInSlices(ctx.tenantId, parts, (part) => !isReadable(part))) continue;
     const numbered = parts.map(({ vault, path, row }) => {
       return { vault, path, secret_id: row?.secret_id ?? null, version: row?.version ?? null };
     });

@@ -1,4 +1,5 @@
 import { unavailable } from '../../../kernel/base/errors.ts';
+import { nextIteration, TimeSlice } from '../../../kernel/fairness/time-slice.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { secretResource } from '../location.ts';
 import { parseTemplate, type Reference } from '../value/reference-text.ts';
@@ -42,19 +43,22 @@ export async function fillTemplate(
     }
   }
   if (count < parts.length) throw changedMeanwhile();
-  for (const { at, text } of templates) values.set(at, filled(text, values));
-  return filled(whole.text, values);
+  const slice = new TimeSlice(nextIteration);
+  for (const { at, text } of templates) values.set(at, await filled(text, values, slice));
+  return filled(whole.text, values, slice);
 }
 
 function changedMeanwhile() {
   return unavailable('A secret that the template refers to changed during the read: repeat the request.');
 }
 
-function filled(text: string, values: Values): string {
+async function filled(text: string, values: Values, slice: TimeSlice): Promise<string> {
   const pieces: string[] = [];
   let bytes = Buffer.byteLength(text);
   let end = 0;
   for (const reference of parseTemplate(text).references) {
+    const pause = slice.pause();
+    if (pause !== undefined) await pause;
     const value = values.at(reference);
     bytes += Buffer.byteLength(value);
     if (bytes > VALUE_BYTES_MAX) throw TemplateProblem.of('too_large', reference);
@@ -65,10 +69,14 @@ function filled(text: string, values: Values): string {
   return pieces.join('');
 }
 
-/** The values of parts. One that is JSON is parsed once, however many of its fields are used. */
+/** A value of which fields are used is parsed in one step, so a longer one is refused. */
+const JSON_LENGTH_MAX = 64 * 1024;
+
+/** The values of parts. One that is JSON is parsed once, and each of its fields written once, however many are used. */
 class Values {
   readonly #texts = new Map<string, string>();
   readonly #parsed = new Map<string, unknown>();
+  readonly #fields = new Map<string, string>();
 
   set(at: Named, text: string): void {
     this.#texts.set(keyOf(at), text);
@@ -79,6 +87,10 @@ class Values {
     const text = this.#texts.get(key);
     if (text === undefined) throw changedMeanwhile();
     if (reference.fields.length === 0) return text;
+    if (text.length > JSON_LENGTH_MAX) throw TemplateProblem.of('too_large', reference);
+    const field = JSON.stringify([key, ...reference.fields]);
+    const known = this.#fields.get(field);
+    if (known !== undefined) return known;
     if (!this.#parsed.has(key)) this.#parsed.set(key, parsedJson(text));
     let value = this.#parsed.get(key);
     for (const field of reference.fields) {
@@ -86,7 +98,9 @@ class Values {
       if (!isThere) throw TemplateProblem.of('no_field', reference);
       value = (value as Record<string, unknown>)[field];
     }
-    return typeof value === 'string' ? value : JSON.stringify(value);
+    const written = typeof value === 'string' ? value : JSON.stringify(value);
+    this.#fields.set(field, written);
+    return written;
   }
 }
 

@@ -45,7 +45,8 @@ export async function waitingValues(ctx: Context, change: WaitingChange): Promis
   if (vault === undefined) throw vaultNotFound();
   refuseInZeroKnowledge(vault, 'Revealing the values of a change');
   if (row?.protection === 'fortress' || change.protection === 'fortress') throw isFortress();
-  ctx.record.describe({ secret: row?.secret_id ?? null, version: row?.version ?? null });
+  const revealed = { secret: row?.secret_id ?? null, version: row?.version ?? null };
+  ctx.record.describe(to_version === undefined ? revealed : { ...revealed, to_version });
   if (row === undefined) return { before: null, version: null, after: change.value ?? null };
   const before = await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, row);
   const after = to_version === undefined ? change.value : await valueAt(ctx, vault, row, to_version);

@@ -58,20 +58,25 @@ export function templatesReferringTo(
   tenantId: string,
   { vault, path }: { vault: string; path: string },
 ): Promise<ReferringRow[]> {
-  return db
-    .selectFrom('secret_references as r')
-    .innerJoin('secrets as s', (join) =>
-      join.onRef('s.tenant_id', '=', 'r.tenant_id').onRef('s.secret_id', '=', 'r.secret_id'),
-    )
-    .innerJoin('vaults as v', (join) =>
-      join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
-    )
-    .select(['s.secret_id', 's.path', 's.version', 's.environment', 's.tags', 'v.name as vault'])
-    .where('r.tenant_id', '=', tenantId)
-    .where('r.vault', '=', vault)
-    .where('r.path', '=', path)
-    .where('s.deleted_no', '=', 0)
-    .where('v.status', '!=', 'deleted')
-    .limit(REFERRING_MAX)
-    .execute();
+  return (
+    db
+      .selectFrom('secret_references as r')
+      .innerJoin('secrets as s', (join) =>
+        join.onRef('s.tenant_id', '=', 'r.tenant_id').onRef('s.secret_id', '=', 'r.secret_id'),
+      )
+      .innerJoin('vaults as v', (join) =>
+        join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
+      )
+      .select(['s.secret_id', 's.path', 's.version', 's.environment', 's.tags', 'v.name as vault'])
+      .where('r.tenant_id', '=', tenantId)
+      .where('r.vault', '=', vault)
+      .where('r.path', '=', path)
+      .where('s.deleted_no', '=', 0)
+      .where('v.status', '!=', 'deleted')
+      // Those beside it first: many templates in the vaults of others do not hide them.
+      .orderBy((eb) => eb.case().when('v.name', '=', vault).then(0).else(1).end())
+      .orderBy('s.secret_id')
+      .limit(REFERRING_MAX)
+      .execute()
+  );
 }

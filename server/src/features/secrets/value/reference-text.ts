@@ -22,10 +22,8 @@ export interface ParsedTemplate {
   problem: { start: number; reason: string } | null;
 }
 
-const OPENING = '{{';
-const SCHEME = 'coffer:';
-/** Spaces after the opening braces in which something meant as a reference is still noticed. */
-const SPACES_MAX = 16;
+/** Something meant as a reference is noticed in other letters and behind a few spaces, too. */
+const MEANT_AT = /\{\{\s{0,16}coffer:/gi;
 const FORM =
   /\{\{coffer:\/\/([A-Za-z0-9][A-Za-z0-9._-]{0,62})\/([A-Za-z0-9._@+=/-]{1,1024})((?:#(?:\/[A-Za-z0-9_.-]{1,128}){1,8})?)\}\}/y;
 const MEANT = 'must be {{coffer://vault/path}} or {{coffer://vault/path#/field}}, without spaces';
@@ -34,19 +32,19 @@ const MEANT = 'must be {{coffer://vault/path}} or {{coffer://vault/path#/field}}
 export function parseTemplate(text: string): ParsedTemplate {
   const references: Reference[] = [];
   let problem: ParsedTemplate['problem'] = null;
-  for (let start = text.indexOf(OPENING); start !== -1; ) {
-    const found = isMeant(text, start) ? referenceAt(text, start) : null;
-    if (typeof found === 'string') problem ??= { start, reason: found };
-    else if (found !== null) references.push(found);
-    start = text.indexOf(OPENING, found === null || typeof found === 'string' ? start + 1 : found.end);
+  MEANT_AT.lastIndex = 0;
+  // A text is refused for its first problem, or for the first reference too many, so nothing beyond is looked at.
+  while (problem === null && references.length <= REFERENCES_MAX) {
+    const start = MEANT_AT.exec(text)?.index;
+    if (start === undefined) break;
+    const found = referenceAt(text, start);
+    if (typeof found === 'string') problem = { start, reason: found };
+    else {
+      references.push(found);
+      MEANT_AT.lastIndex = found.end;
+    }
   }
   return { references, problem };
-}
-
-function isMeant(text: string, start: number): boolean {
-  const from = start + OPENING.length;
-  const beginning = text.slice(from, from + SPACES_MAX + SCHEME.length).trimStart();
-  return beginning.toLowerCase().startsWith(SCHEME);
 }
 
 function referenceAt(text: string, start: number): Reference | string {

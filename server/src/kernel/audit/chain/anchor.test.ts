@@ -26,6 +26,7 @@ describe('an anchor file that several workers share', () => {
     Anchor.open({
       file: join(folder, ANCHOR_FILE),
       root: key,
+      isRootCertain: true,
       log: createLogger({ level: 'warn', format: 'json', stream: { write: (line) => void logs.push(line) } }),
       metrics: new Metrics(),
     });

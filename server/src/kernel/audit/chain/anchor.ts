@@ -2,6 +2,7 @@ import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:cry
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
+import { StartError } from '../../base/data-folder.ts';
 import { equalBytes, hmacSha256 } from '../../crypto/digest.ts';
 import type { RootKey } from '../../crypto/root-key.ts';
 import { fieldText } from '../../integrity/row-text.ts';
@@ -23,6 +24,18 @@ const UNREADABLE =
 
 const OTHER_ROOT =
   'The file audit.anchor, which stores the latest known position of the audit log, was written under another root key, and is ignored. This is expected after "coffer server rekey" on another machine; a new one is written.';
+
+const REPLACED_ROOT =
+  'This node knows another root key of this installation than the one that its seals have opened. If "coffer server rekey" was run on another machine, or the database was restored on purpose, move the file audit.anchor out of the data folder and start again. If not, somebody has put another database in place of yours: do not start, and restore a backup.';
+
+interface AnchorParts {
+  file: string;
+  root: RootKey;
+  /** Whether the root key comes from the provider. What a seal opens may be what somebody wrote into the database. */
+  isRootCertain: boolean;
+  log: Logger;
+  metrics: Metrics;
+}
 
 interface Stored {
   heads: [tenantId: string, seq: number, hash: string][];
@@ -49,14 +62,17 @@ export class Anchor {
   /** Which file was read or written last; another process may have replaced it since. */
   #fileMark: string | null = null;
 
-  private constructor(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }) {
+  readonly #isRootCertain: boolean;
+
+  private constructor(parts: AnchorParts) {
+    this.#isRootCertain = parts.isRootCertain;
     this.#file = parts.file;
     this.#keys = keysOf([parts.root]);
     this.#log = parts.log;
     this.#metrics = parts.metrics;
   }
 
-  static open(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }): Anchor {
+  static open(parts: AnchorParts): Anchor {
     const anchor = new Anchor(parts);
     removeUnfinished(parts.file);
     anchor.#takeOver();
@@ -79,6 +95,7 @@ export class Anchor {
     const written =
       stored === 'unreadable' ? [] : [...this.#keys].filter(([rootId]) => stored.macs[rootId] !== undefined);
     if (stored !== 'unreadable' && written.length === 0) {
+      if (!this.#isRootCertain) throw new StartError(REPLACED_ROOT);
       this.#log.warn({ file, what_to_do: OTHER_ROOT }, 'the audit anchor was written under another root key');
     } else if (stored !== 'unreadable' && written.some(([rootId, key]) => isGenuine(stored, rootId, key))) {
       this.#raise(stored.heads);
