@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { accessTexts } from '../../console/src/access/texts.ts';
-import { COLUMNS as ACCESS_COLUMNS, type AccessPath, accessGraph, keyOf } from '../../console/src/access/ways-graph.ts';
+import { COLUMNS as ACCESS_COLUMNS, type AccessPath, accessGraph, keyOf } from '../../console/src/access/build-graph.ts';
 import { type AttackPath, COLUMNS, pathGraph, weakestOf } from '../../console/src/attack-paths/path-graph.ts';
 import { collapse, type GraphEdge, type GraphNode, orderColumns } from '../../console/src/plots/layered.ts';
-import { onWaysWith } from '../../console/src/plots/ways.ts';
+import { onWaysWith } from '../../console/src/plots/build-path-graph.ts';
 
 const node = (id: string, column: number, weight = 0): GraphNode => ({ id, column, weight });
 

@@ -6,11 +6,11 @@ import { Checkbox, Select, TextField } from '../ui/field.tsx';
 import { Empty, ErrorNote, Notice } from '../ui/notice.tsx';
 import { PageHead } from '../ui/page-head.tsx';
 import { WhenAllowed } from '../ui/when-allowed.tsx';
+import { accessGraph, COLUMNS, keyOf } from './build-graph.ts';
 import { FOCUS_KINDS, type Focus, focusOf, queryOf } from './focus.ts';
+import { type FoundWays, useWays } from './load-paths.ts';
+import { WaysTable } from './paths-table.tsx';
 import { accessTexts as texts } from './texts.ts';
-import { type FoundWays, useWays } from './use-ways.ts';
-import { accessGraph, COLUMNS, keyOf } from './ways-graph.ts';
-import { WaysTable } from './ways-table.tsx';
 
 export default function AccessPage() {
   const query = place.value.query;

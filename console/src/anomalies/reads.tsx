@@ -1,6 +1,6 @@
+import { auditAddress } from '../app/audit-address.ts';
 import { navigate } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
-import { auditAddress } from '../audit/index.ts';
 import { Columns } from '../plots/columns.tsx';
 import { PlotTable } from '../plots/plot-table.tsx';
 import { plotTexts } from '../plots/texts.ts';

@@ -22,6 +22,7 @@ export const approvalOperations: Readonly<Record<string, string>> = {
   updateVault: 'Change a vault',
   deleteVault: 'Delete a vault',
   requestAccess: 'Request access to a vault for a time',
+  changeSecrets: 'Change several secrets',
   createSecret: 'Create a secret',
   updateSecret: 'Change a secret',
   deleteSecret: 'Delete a secret',

@@ -1,4 +1,4 @@
-import { type WayGraph, type WayNode, waysGraph } from '../plots/ways.ts';
+import { type WayGraph, type WayNode, waysGraph } from '../plots/build-path-graph.ts';
 
 export interface Step {
   readonly kind: 'principal' | 'credential' | 'grant' | 'secret';

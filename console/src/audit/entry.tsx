@@ -1,11 +1,12 @@
 import type { RouteOutput } from '@coffer/client';
 import { type ComponentChildren, Fragment } from 'preact';
+import { auditAddress } from '../app/audit-address.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { shared } from '../ui/texts.ts';
 import { wordsOf } from './actions.ts';
-import { auditAddress, type Filter } from './filter.ts';
+import type { Filter } from './filter.ts';
 import { auditTexts as texts } from './texts.ts';
 
 export type Entry = RouteOutput<'GET /v1/audit'>['entries'][number];

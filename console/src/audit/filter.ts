@@ -22,12 +22,6 @@ export function localTime(text: string): string {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }
 
-/** The address of the audit log with these filters. */
-export function auditAddress(filter: Filter): string {
-  const query = new URLSearchParams(Object.entries(filter)).toString();
-  return href('audit') + (query === '' ? '' : `?${query}`);
-}
-
 export function without(filter: Filter, name: Field): Filter {
   const { [name]: _, ...rest } = filter;
   return rest;

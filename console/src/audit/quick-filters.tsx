@@ -1,5 +1,6 @@
+import { auditAddress } from '../app/audit-address.ts';
 import { isPinned, pinnedVisits, togglePin } from '../app/visits.ts';
-import { auditAddress, FIELDS, type Filter, localTime, without } from './filter.ts';
+import { FIELDS, type Filter, localTime, without } from './filter.ts';
 import { filterText } from './filters.tsx';
 import { auditTexts as texts } from './texts.ts';
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { all, call } from '../app/api.ts';
+import { auditAddress } from '../app/audit-address.ts';
 import { useLoaded } from '../app/loading.ts';
-import { auditAddress } from '../audit/index.ts';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Checkbox } from '../ui/field.tsx';
 import { WhenLoaded } from '../ui/notice.tsx';

@@ -1,8 +1,8 @@
 import { accessAddress } from '../access/index.ts';
+import { auditAddress } from '../app/audit-address.ts';
 import { useMay } from '../app/capabilities.ts';
 import { href } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
-import { auditAddress } from '../audit/index.ts';
 import { Badge, EnvironmentBadge } from '../ui/badge.tsx';
 import { Empty, WhenLoaded } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';

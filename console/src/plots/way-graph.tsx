@@ -2,9 +2,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { place } from '../app/router.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
+import { onWaysWith, type WayGraph, type WayNode } from './build-path-graph.ts';
 import { collapse, orderColumns } from './layered.ts';
 import { wayGraphTexts as texts } from './texts.ts';
-import { onWaysWith, type WayGraph, type WayNode } from './ways.ts';
 
 const NODE = { width: 190, height: 40, gap: 12 };
 const COLUMN_WIDTH = 250;

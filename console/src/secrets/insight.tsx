@@ -1,10 +1,10 @@
 import { accessAddress } from '../access/index.ts';
 import { call } from '../app/api.ts';
+import { auditAddress } from '../app/audit-address.ts';
 import { useMay } from '../app/capabilities.ts';
 import { useLoaded } from '../app/loading.ts';
 import { href } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
-import { auditAddress } from '../audit/index.ts';
 import { useDirectory } from '../people/index.ts';
 import { Badge } from '../ui/badge.tsx';
 import { WhenLoaded } from '../ui/notice.tsx';

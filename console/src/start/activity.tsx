@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
+import { auditAddress } from '../app/audit-address.ts';
 import { href } from '../app/router.ts';
 import { useCall } from '../app/use-call.ts';
-import { auditAddress } from '../audit/index.ts';
 import { Rank } from '../plots/rank.tsx';
 import { TimeSeries } from '../plots/time-series.tsx';
 import { WhenLoaded } from '../ui/notice.tsx';

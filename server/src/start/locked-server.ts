@@ -8,6 +8,7 @@ import { newId } from '../kernel/base/ids.ts';
 import { ConnectionLimit } from '../kernel/http/connection-limit.ts';
 import type { SealFailure, ShareEntry } from '../kernel/seals/root-seals.ts';
 import { SHARE_TEXT_MAX, ShareProblem } from '../kernel/seals/share-text.ts';
+import { systemTime } from '../kernel/time/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { lockedPage } from './locked-page.ts';
 import { type OpenedRoot, openRootKey, RootKeyLocked, shareEntry } from './open-root-key.ts';
@@ -31,8 +32,8 @@ export interface LockedState {
 }
 
 /**
- * A node whose root key does not open. It tries the seals again, and takes shares at `/unseal`; everything else answers 503. Whoever enters a wrong share
- * changes nothing, so callers whom nobody knows cannot hinder those who hold the right ones.
+ * A node whose root key does not open. It tries the seals again, and takes shares at `/unseal`; everything else answers 503. A wrong share changes
+ * nothing, so an unknown caller cannot hinder the people with the right ones.
  */
 export class LockedServer {
   readonly #config: Config;
@@ -125,7 +126,7 @@ export class LockedServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = newId('req', Date.now());
+    const requestId = newId('req', systemTime.now());
     response.setHeader('X-Request-Id', requestId);
     response.setHeader('Cache-Control', 'no-store');
     const path = (request.url ?? '').split('?', 1)[0]?.replace(/^\/v1\//, '/');
@@ -146,7 +147,7 @@ export class LockedServer {
     if (request.method === 'POST') {
       try {
         this.#enter(await readShare(request, isForm));
-        // Whoever entered the last share gets an answer before the node stops listening here.
+        // The person with the last share gets an answer before the node stops listening here.
         if (this.#entry?.isComplete === true) response.once('close', () => this.#wake.resolve());
       } catch (error) {
         if (!(error instanceof ShareProblem)) throw error;

@@ -14,6 +14,7 @@ import {
   userIdOrEmail,
 } from '../../kernel/wire/wire.ts';
 import { CREDENTIAL_TYPES, LINK_ACTIONS } from '../attack-paths/index.ts';
+import { AllowedKind } from '../policies/index.ts';
 import { pathText } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -37,7 +38,7 @@ export const AccessPath = named(
       'AccessPathPrincipal',
       'Who could read.',
       object({
-        kind: oneOf(['user', 'app_connection'], 'A person or a connection.'),
+        kind: AllowedKind,
         id: Type.String({ description: 'Id of the user, or client id of the connection.' }),
         name: Type.String({ description: 'E-mail address or name.' }),
       }),

@@ -8,10 +8,10 @@ import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../k
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire/wire.ts';
 import { type Entry, loadEntries, mayKnowLink } from '../attack-paths/index.ts';
 import { loadReaders, type SameRights } from '../risk/index.ts';
+import { opens, type Way, waysOf } from './build-paths.ts';
 import type * as contract from './contract.ts';
 import type { AccessPath } from './contract.ts';
 import { type Target, targets } from './targets.ts';
-import { opens, type Way, waysOf } from './ways.ts';
 
 /** How often one request decides whether some rights open a target. A page ends there, and the next one goes on. */
 const DECISIONS_MAX = 20_000;

@@ -7,6 +7,7 @@ export {
   resourcesOfConnection,
   rightsOfEverybody,
 } from './links.ts';
+export { AllowedKind } from './schemas.ts';
 export { policiesOfConnection, policiesOfUser } from './service.ts';
 export { policyToSimulate } from './simulation.ts';
 export { ATTACHMENTS, POLICIES } from './store.ts';

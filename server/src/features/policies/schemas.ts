@@ -103,11 +103,18 @@ export const GrantedBy = named(
 );
 export type GrantedBy = Static<typeof GrantedBy>;
 
+/** Who can be allowed something by themselves. */
+export const AllowedKind = named(
+  'AllowedPrincipalKind',
+  'A person or a connection.',
+  oneOf(['user', 'app_connection'], 'A person or a connection.'),
+);
+
 export const AllowedPrincipal = named(
   'AllowedPrincipal',
   'A principal that is allowed an action on a resource.',
   object({
-    kind: oneOf(['user', 'app_connection'], 'Kind of the principal.'),
+    kind: AllowedKind,
     id: Type.String({ description: 'The id of a user, the client id of a connection.' }),
     name: Type.String({ description: 'The e-mail address of a user, the name of a connection.' }),
     conditional: Type.Boolean({

@@ -7,6 +7,7 @@ import { READING_ACTIONS } from './counted-entries.ts';
 const NOT_READS: Record<string, string> = {
   'secrets:create': 'the caller sends the value',
   'secrets:update': 'the caller sends the value',
+  'secrets:change': 'each change has an entry of its own, and the caller sends the values',
   'secrets:rotate': 'the new value is not returned',
   'secrets:import': 'the caller sends the values',
   'secrets:search': 'returns names of secrets, not their values',

@@ -27,6 +27,7 @@ import {
   Protection,
   pathText,
   Rotation,
+  RotationStatus,
   reason,
   referredBy,
   resolve,
@@ -278,7 +279,7 @@ export const rotateSecret = endpoint({
   }),
   output: object({
     rotation_id: id('rotation'),
-    status: oneOf(['completed', 'in_progress'], 'Whether the rotation is finished.'),
+    status: RotationStatus,
     version: Type.Integer({ description: 'The newest version; while the rotation is in progress, still the old one.' }),
     rotated_at: nullable(timestampText),
     next_rotation: nullable(timestampText),

@@ -299,11 +299,20 @@ export const CHANGES_MAX = 50;
 export const CHANGE_OPERATIONS = ['create', 'update', 'delete', 'move', 'rotate', 'rollback'] as const;
 export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
 
+/** Of one of several changes. */
+const ChangeOperation = named('SecretChangeOperation', 'What is done.', oneOf(CHANGE_OPERATIONS, 'What is done.'));
+
+export const RotationStatus = named(
+  'SecretRotationStatus',
+  'in_progress: a backend makes the new value.',
+  oneOf(['completed', 'in_progress'], 'in_progress: a backend makes the new value.'),
+);
+
 export const SecretChangeInput = named(
   'SecretChangeInput',
   'One change of a secret: what is done, where, and the fields that the endpoint for it alone takes.',
   object({
-    op: oneOf(CHANGE_OPERATIONS, 'What is done.'),
+    op: ChangeOperation,
     path: pathText,
     expected_version: expectedVersion,
     value: Type.Optional(value),
@@ -330,12 +339,12 @@ export const ChangedSecret = named(
   'ChangedSecret',
   'What one change did.',
   object({
-    op: oneOf(CHANGE_OPERATIONS, 'What was done.'),
+    op: ChangeOperation,
     id: nullable(id('sec'), 'Null for a rotation, which has an id of its own.'),
     path: Type.String({ description: 'The path after the change.' }),
     version: nullable(Type.Integer({ description: 'The newest version after the change.' }), 'Null if it was deleted.'),
     rotation_id: nullable(id('rotation'), 'Null unless it was rotated.'),
-    status: oneOf(['completed', 'in_progress'], 'in_progress: a backend makes the new value.'),
+    status: RotationStatus,
   }),
 );
 export type ChangedSecret = Static<typeof ChangedSecret>;

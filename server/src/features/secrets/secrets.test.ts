@@ -213,7 +213,9 @@ onBothDatabases('secrets', (database, { rule }) => {
     const { path } = await make();
     await ok(put(path, { value: 'two', expected_version: 1 }));
     const stale = await refused(put(path, { value: 'lost', expected_version: 1 }), 409, 'VERSION_CONFLICT');
-    assert.deepEqual(stale.details, { version: 2 });
+    const { version, current, expected } = stale.details;
+    assert.deepEqual([version, current.version, expected.version], [2, 2, 1]);
+    assert.equal(JSON.stringify(stale.details).includes('two'), false, 'no value is in it');
     await refused(put(path, { value: 'lost' }, { 'if-match': '"v1"' }), 409, 'VERSION_CONFLICT');
     await refused(put(path, { value: 'lost', expected_version: 7 }), 409, 'VERSION_CONFLICT');
     await ok(put(path, { value: 'three' }, { 'if-match': '"v2"' }));

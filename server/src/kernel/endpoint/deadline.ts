@@ -1,9 +1,9 @@
 import { SECOND_MS } from '../base/clock.ts';
 import { type CofferError, unavailable } from '../base/errors.ts';
 
-/** How often the deadlines are looked at. A caller who waits for so long does not notice. */
+/** How often the deadlines are checked. A caller who waits for so long does not notice. */
 const LOOK_MS = 100;
-/** Those whose work has not ended. One timer looks at all of them, because a timer for each takes longer than all else here. */
+/** Those whose work has not ended. One timer checks all of them, because a timer for each takes longer than all else here. */
 const running = new Set<Deadline>();
 /** Null while there is nothing to look at. */
 let timer: NodeJS.Timeout | null = null;

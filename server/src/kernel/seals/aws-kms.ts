@@ -41,7 +41,7 @@ interface KmsKey {
   readonly account: string | null;
   /** Null for an alias. */
   readonly id: string | null;
-  /** How KMS in a region is told of it. */
+  /** How a request to KMS in a region is addressed. */
   nameIn(region: string): string;
 }
 

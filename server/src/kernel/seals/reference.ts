@@ -23,7 +23,7 @@ export function misconfigured(message: string): SealError {
   return new SealError('misconfigured', message);
 }
 
-/** Nothing is repaired: a reference has one spelling, so that one seal is not taken for two. */
+/** Nothing is repaired: a reference has one spelling, so that one seal does not count as two. */
 export function splitReference(text: string): SealReference {
   const [, kind, rest] = (text.length <= REFERENCE_LENGTH_MAX && REFERENCE.exec(text)) || [];
   if (kind === undefined || rest === undefined)

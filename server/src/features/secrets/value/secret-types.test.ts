@@ -29,7 +29,7 @@ describe('every type', () => {
   });
 
   test('a value may be empty where the type has no rule against it', () => {
-    const free = ['generic', 'anything'];
+    const free = ['generic', 'template', 'anything'];
     for (const type of free) accepts(type, '', 'empty');
     for (const type of KNOWN_TYPES.filter((known) => !free.includes(known))) refuses(type, '', 'empty');
   });

@@ -1,5 +1,5 @@
 import type { RouteOutput } from '@coffer/client';
-import { type WayGraph, type WayNode, waysGraph } from '../plots/ways.ts';
+import { type WayGraph, type WayNode, waysGraph } from '../plots/build-path-graph.ts';
 
 export type AccessPath = RouteOutput<'GET /v1/access-paths'>['access_paths'][number];
 

@@ -5,8 +5,8 @@ import { Button } from '../ui/button.tsx';
 import { Table } from '../ui/table.tsx';
 import { shared } from '../ui/texts.ts';
 import { Time } from '../ui/time.tsx';
+import { type AccessPath, keyOf } from './build-graph.ts';
 import { accessTexts as texts } from './texts.ts';
-import { type AccessPath, keyOf } from './ways-graph.ts';
 
 const ROWS = 50;
 

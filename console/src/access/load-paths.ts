@@ -2,7 +2,7 @@ import type { CofferError } from '@coffer/client';
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../app/api.ts';
 import { asCofferError } from '../app/loading.ts';
-import type { AccessPath } from './ways-graph.ts';
+import type { AccessPath } from './build-graph.ts';
 
 const PAGE = 200;
 /** So many are drawn before somebody asks for more. */
