@@ -393,11 +393,7 @@ export interface components {
         };
         /** @description Who could read. */
         AccessPathPrincipal: {
-            /**
-             * @description A person or a connection.
-             * @enum {string}
-             */
-            kind: "user" | "app_connection";
+            kind: components["schemas"]["AllowedPrincipalKind"];
             /** @description Id of the user, or client id of the connection. */
             id: string;
             /** @description E-mail address or name. */
@@ -491,11 +487,7 @@ export interface components {
         };
         /** @description A principal that is allowed an action on a resource. */
         AllowedPrincipal: {
-            /**
-             * @description Kind of the principal.
-             * @enum {string}
-             */
-            kind: "user" | "app_connection";
+            kind: components["schemas"]["AllowedPrincipalKind"];
             /** @description The id of a user, the client id of a connection. */
             id: string;
             /** @description The e-mail address of a user, the name of a connection. */
@@ -504,6 +496,11 @@ export interface components {
             conditional: boolean;
             because: components["schemas"]["GrantedBy"][];
         };
+        /**
+         * @description A person or a connection.
+         * @enum {string}
+         */
+        AllowedPrincipalKind: "user" | "app_connection";
         /** @description Something that a scan found unusual. */
         Anomaly: {
             /** @description An id that starts with anom_. */
@@ -1173,11 +1170,7 @@ export interface components {
         };
         /** @description What one change did. */
         ChangedSecret: {
-            /**
-             * @description What was done.
-             * @enum {string}
-             */
-            op: "create" | "update" | "delete" | "move" | "rotate" | "rollback";
+            op: components["schemas"]["SecretChangeOperation"];
             /** @description Null for a rotation, which has an id of its own. */
             id: string | null;
             /** @description The path after the change. */
@@ -1186,11 +1179,7 @@ export interface components {
             version: number | null;
             /** @description Null unless it was rotated. */
             rotation_id: string | null;
-            /**
-             * @description in_progress: a backend makes the new value.
-             * @enum {string}
-             */
-            status: "completed" | "in_progress";
+            status: components["schemas"]["SecretRotationProgress"];
         };
         /**
          * @description The request body of `chat`.
@@ -5697,11 +5686,7 @@ export interface components {
         RotateSecretOutput: {
             /** @description An id that starts with rotation_. */
             rotation_id: string;
-            /**
-             * @description Whether the rotation is finished.
-             * @enum {string}
-             */
-            status: "completed" | "in_progress";
+            status: components["schemas"]["SecretRotationProgress"];
             /**
              * Format: int64
              * @description The newest version; while the rotation is in progress, still the old one.
@@ -6230,11 +6215,7 @@ export interface components {
         };
         /** @description One change of a secret: what is done, where, and the fields that the endpoint for it alone takes. */
         SecretChangeInput: {
-            /**
-             * @description What is done.
-             * @enum {string}
-             */
-            op: "create" | "update" | "delete" | "move" | "rotate" | "rollback";
+            op: components["schemas"]["SecretChangeOperation"];
             /** @description segment/segment/… */
             path: string;
             /**
@@ -6266,6 +6247,11 @@ export interface components {
             /** @description Reason for the change, stored with the version. */
             reason?: string;
         };
+        /**
+         * @description What is done.
+         * @enum {string}
+         */
+        SecretChangeOperation: "create" | "update" | "delete" | "move" | "rotate" | "rollback";
         /** @description Metadata of a secret. */
         SecretMetadata: {
             /** @description Its tags. */
@@ -6314,6 +6300,11 @@ export interface components {
             /** @description Required in a zero-knowledge vault, and only allowed there: the value, sealed for the destination vault and path. */
             value?: string;
         };
+        /**
+         * @description in_progress: a backend makes the new value.
+         * @enum {string}
+         */
+        SecretRotationProgress: "completed" | "in_progress";
         /** @description A version of a secret, without its value. */
         SecretVersion: {
             /**

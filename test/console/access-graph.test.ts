@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import {
+  COLUMNS as ACCESS_COLUMNS,
+  type AccessPath,
+  accessGraph,
+  keyOf,
+} from '../../console/src/access/build-graph.ts';
 import { accessTexts } from '../../console/src/access/texts.ts';
-import { COLUMNS as ACCESS_COLUMNS, type AccessPath, accessGraph, keyOf } from '../../console/src/access/build-graph.ts';
 import { type AttackPath, COLUMNS, pathGraph, weakestOf } from '../../console/src/attack-paths/path-graph.ts';
-import { collapse, type GraphEdge, type GraphNode, orderColumns } from '../../console/src/plots/layered.ts';
 import { onWaysWith } from '../../console/src/plots/build-path-graph.ts';
+import { collapse, type GraphEdge, type GraphNode, orderColumns } from '../../console/src/plots/layered.ts';
 
 const node = (id: string, column: number, weight = 0): GraphNode => ({ id, column, weight });
 

@@ -243,7 +243,10 @@ describe('a journal on a bad disk', () => {
     const root = { id: 'root', key: createSecretKey(randomBytes(32)) };
     const keyring = new Keyring(database, root, clock);
     const log = pino({ level: 'silent' });
-    heads = new Heads(keyring, Anchor.open({ file: join(folder, 'audit.anchor'), root, isRootCertain: true, log, metrics: new Metrics() }));
+    heads = new Heads(
+      keyring,
+      Anchor.open({ file: join(folder, 'audit.anchor'), root, isRootCertain: true, log, metrics: new Metrics() }),
+    );
     keys = new JournalKeys(keyring);
     await database.transaction(async (tx) => {
       await keyring.createTenantKey(tx, SYSTEM_TENANT);

@@ -1,4 +1,4 @@
-import { href, type Place } from '../app/router.ts';
+import type { Place } from '../app/router.ts';
 
 export const FIELDS = ['actor', 'action', 'vault', 'resource', 'decision', 'request_id', 'from', 'to'] as const;
 export type Field = (typeof FIELDS)[number];

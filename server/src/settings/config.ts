@@ -181,7 +181,9 @@ function sealConflicts(given: ReadonlySet<string>, values: Readonly<Record<strin
     problems.push('CV_SHARES_FILE has no effect here: remove it, or name shamir in CV_SEALS.');
   if (seals === null || seals === undefined) return problems;
   if (seals.length === 1 && hasShares && !given.has('CV_SHARES_FILE') && values['CV_WORKERS'] !== 1)
-    problems.push('CV_WORKERS must be 1 with shares alone: each worker would wait for shares, and only the first takes any.');
+    problems.push(
+      'CV_WORKERS must be 1 with shares alone: each worker would wait for shares, and only the first takes any.',
+    );
   const other = ['file', 'env', 'passphrase'].find((name) => seals.includes(name) && name !== provider);
   if (other !== undefined)
     problems.push(`CV_SEALS names ${other}, and CV_ROOT_KEY_PROVIDER is ${provider}: name the same one.`);

@@ -27,7 +27,7 @@ import {
   Protection,
   pathText,
   Rotation,
-  RotationStatus,
+  RotationProgress,
   reason,
   referredBy,
   resolve,
@@ -279,7 +279,7 @@ export const rotateSecret = endpoint({
   }),
   output: object({
     rotation_id: id('rotation'),
-    status: RotationStatus,
+    status: RotationProgress,
     version: Type.Integer({ description: 'The newest version; while the rotation is in progress, still the old one.' }),
     rotated_at: nullable(timestampText),
     next_rotation: nullable(timestampText),

@@ -302,8 +302,8 @@ export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
 /** Of one of several changes. */
 const ChangeOperation = named('SecretChangeOperation', 'What is done.', oneOf(CHANGE_OPERATIONS, 'What is done.'));
 
-export const RotationStatus = named(
-  'SecretRotationStatus',
+export const RotationProgress = named(
+  'SecretRotationProgress',
   'in_progress: a backend makes the new value.',
   oneOf(['completed', 'in_progress'], 'in_progress: a backend makes the new value.'),
 );
@@ -344,7 +344,7 @@ export const ChangedSecret = named(
     path: Type.String({ description: 'The path after the change.' }),
     version: nullable(Type.Integer({ description: 'The newest version after the change.' }), 'Null if it was deleted.'),
     rotation_id: nullable(id('rotation'), 'Null unless it was rotated.'),
-    status: RotationStatus,
+    status: RotationProgress,
   }),
 );
 export type ChangedSecret = Static<typeof ChangedSecret>;
