@@ -52,6 +52,7 @@ const BOUNDARY: Record<string, 'refused' | 'refused in part' | 'envelope' | 'met
   'POST /v1/vaults/{vault}/tokenize': 'refused',
   'POST /v1/vaults/{vault}/detokenize': 'refused',
   'POST /v1/vaults/{vault}/changes': 'refused in part',
+  'GET /v1/vaults/{vault}/references/{path*}': 'metadata',
   'GET /approvals/{approval_id}/values': 'refused',
   'POST /v1/vaults/{vault}/import': 'refused in part',
   'GET /v1/vaults/{vault}/export': 'refused',
@@ -157,7 +158,8 @@ onSqliteAtLanding('the zero-knowledge boundary', (database) => {
     'GET /approvals/{approval_id}/values': async () => {
       const reviewed = await addVault(service, { is_zero_knowledge: true, change_control: 'review' });
       const { id } = (await ok(service.call('GET', '/auth/me'))).tenant;
-      const reviewer = await addColleague(service, id, 'admin');
+      const reviewer = await addColleague(service, id, 'member');
+      await ok(send('POST', `/v1/vaults/${reviewed}/members`, { user: reviewer.id, role: 'manager' }), 201);
       const body = { path: 'db/new', value: await seal(PLAIN, { vault: reviewed, path: 'db/new' }) };
       const { approval_id } = await ok(send('POST', `/v1/vaults/${reviewed}/secrets`, body), 202);
       return [service.call('GET', `/approvals/${approval_id}/values`, { token: reviewer.token })];

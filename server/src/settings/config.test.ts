@@ -46,6 +46,8 @@ test('an empty environment is a complete configuration', () => {
     logLevel: 'info',
     logFormat: 'auto',
     rootKey: { provider: 'file', file: join(dataDir, 'root.key') },
+    seals: null,
+    sharesFile: null,
     newRootKey: null,
     adminEmail: 'admin@localhost',
     outboundAllow: [],

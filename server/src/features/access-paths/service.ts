@@ -132,7 +132,7 @@ function mayKnow(ctx: Context, { vault }: Target, { principal, resources, group,
   return links.every((link) => mayKnowLink(ctx, vault, link, resources));
 }
 
-/** The credentials of those who are on the page, and of nobody else. */
+/** The credentials of people on the page, and of nobody else. */
 async function entriesOf(ctx: Context, found: readonly FoundWay[]): Promise<Map<SameRights, Entry[]>> {
   const shown = [...Map.groupBy(found, ({ way }) => way.rights)].map(([rights, ways]) => {
     const ids = new Set(ways.map(({ way }) => way.principal.id));

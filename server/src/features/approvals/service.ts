@@ -95,7 +95,7 @@ export class Approvals {
     return this.#detail(ctx, ctx.database.read, row, shown);
   }
 
-  /** Only for those who review the change, while it waits: the request is deleted once it is decided. */
+  /** Only for reviewers of the change, while it waits: the request is deleted once it is decided. */
   async reveal(ctx: Context, approvalId: string, path: string | undefined) {
     ctx.access.authorizeAlso(readApproval.permission, readApproval.resource);
     const row = await this.#visible(ctx, approvalId);

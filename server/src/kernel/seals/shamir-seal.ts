@@ -49,7 +49,7 @@ export function sealInShares(
   return { sealed, shares };
 }
 
-/** The same for another root key: the shares that people hold stay as they are. Enough of them have to be there, because whoever knows the former root key could have stored a set of their own. */
+/** The same for another root key: the shares that people hold stay as they are. Enough of them have to be there, because somebody with the former root key could have stored a set of their own. */
 export function sealForSameShares(
   sealed: Uint8Array,
   installation: string,
