@@ -88,7 +88,7 @@ interface RiskySecret {
   parts: readonly TemplatePart[];
 }
 
-/** A template gives nothing to anyone who may not read all that it is made of. */
+/** A template gives something only to callers who may read all that it is made of. */
 function couldReadWhole(
   rights: Pick<SameRights, 'ceilings' | 'policies'>,
   vault: string,

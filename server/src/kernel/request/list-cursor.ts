@@ -25,7 +25,7 @@ export function listDigest({ name }: EndpointDeclaration, { params, query, body 
 }
 
 function isFilter([name]: [string, unknown]): boolean {
-  return name !== 'cursor' && name !== 'limit';
+  return !['cursor', 'limit', 'entries'].includes(name);
 }
 
 /**

@@ -26,8 +26,11 @@ onBothDatabases('templates elsewhere', (database, { rule }) => {
     const reading = await addPolicy(service, { user }, [part]);
     const body = { type: 'template', value: `<{{coffer://${vault}/db/password}}>` };
     const made = await addSecret(service, vault, 'app/url', body);
-    const mapped = { secret_name: 'own', vault, mappings: [{ key: 'url', path: 'app/url' }] };
-    await ok(addClusterPolicy(service, cluster, mapped, author.token), 201);
+    const mappings = [
+      { key: 'url', path: 'app/url' },
+      { key: 'password', path: 'db/password' },
+    ];
+    await ok(addClusterPolicy(service, cluster, { secret_name: 'own', vault, mappings }, author.token), 201);
     const first = await sync(service, cluster);
     const urlOf = ({ secrets }: Answer['body']) => Buffer.from(secrets[0].data.url, 'base64').toString();
     assert.equal(urlOf(first.body), '<value of db/password>');
@@ -52,6 +55,28 @@ onBothDatabases('templates elsewhere', (database, { rule }) => {
     await ok(service.call('POST', `/v1/policies/${reading}/attach`, { body: { principal: { user } } }));
     await ok(service.call('DELETE', secretUrl(vault, 'db/password')));
     assert.equal(await reason(), 'secret_missing');
+  });
+
+  test('a writer of what a policy delivers does not choose what else the rights of its author deliver', async () => {
+    const { cluster, vault } = await clusterWithSecret(service);
+    const crown = await addVault(service);
+    await addSecret(service, crown, 'root/password', { value: 'crown jewel' });
+    const values = [
+      `{{coffer://${crown}/root/password}}`,
+      `{{coffer://${crown}/no/such}}`,
+      `{{coffer://${vault}/db/password}}`,
+    ];
+    for (const [at, value] of values.entries()) {
+      await addSecret(service, vault, `app/url${at}`, { type: 'template', value });
+      const mappings = [{ key: 'url', path: `app/url${at}` }];
+      await ok(addClusterPolicy(service, cluster, { secret_name: `own${at}`, vault, mappings }), 201);
+    }
+    const { secrets, withheld } = await ok(sync(service, cluster));
+    assert.deepEqual(secrets, []);
+    assert.deepEqual(
+      withheld.map(({ reason }: { reason: string }) => reason),
+      ['access_lost', 'access_lost', 'access_lost'],
+    );
   });
 
   rule('machines need every part within their vaults, paths and addresses', async () => {
