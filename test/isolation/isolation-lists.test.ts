@@ -27,9 +27,14 @@ const toldOf = (rows: Answer['body'][]) =>
 function filtersOf({ query, body }: EndpointDeclaration): [string, string][] {
   const properties = { ...(query !== NONE && query.properties), ...(body !== NONE && body.properties) };
   return Object.entries(properties)
-    .filter(([name]) => name !== 'cursor' && name !== 'limit')
+    .filter(([name]) => !['cursor', 'limit', 'entries'].includes(name))
     .map(([name, schema]) => [name, filterValue(schema as FilterSchema)]);
 }
+/** A page of activity counts entries, and has no rows to limit. */
+function pageOf({ name }: EndpointDeclaration, size: string): Record<string, string> {
+  return name === 'readAuditActivity' ? { entries: size } : { limit: size };
+}
+
 interface FilterSchema {
   type?: string;
   enum?: string[];
@@ -84,9 +89,7 @@ onSqliteAtLanding('isolation of lists', (database) => {
       const ctx = { declaration, tenantId, kernel: service.app.kernel, requestedList: digest } as unknown as Context;
       return (await boundCursor(ctx, encodeCursor(['at', secrets[0].path]))) ?? '';
     }
-    // A page of activity counts entries, and has no rows to limit.
-    const few = declaration.name === 'readAuditActivity' ? { entries: '1' } : { limit: '1' };
-    const page = await ok(send(service, declaration, withQuery(declaration, input, few), token));
+    const page = await ok(send(service, declaration, withQuery(declaration, input, pageOf(declaration, '1')), token));
     assert.ok(page.next_cursor, 'needs an input with two rows');
     return page.next_cursor;
   }
@@ -121,7 +124,7 @@ onSqliteAtLanding('isolation of lists', (database) => {
         const ask = (one: Input, more: Record<string, string>, token = ours.token) =>
           send(service, declaration, withQuery(declaration, one, more), token);
         await ok(ask(input, { cursor }));
-        await ok(ask(input, { cursor, limit: '7' }));
+        await ok(ask(input, { cursor, ...pageOf(declaration, '7') }));
         for (const [other, { cursor: foreign }] of cursors) {
           if (other !== declaration) await invalid(ask(input, { cursor: foreign }), at);
         }

@@ -25,7 +25,7 @@ export interface Start {
 
 type Wanted = Query<typeof contract.listAccessPaths>;
 
-/** What was asked for, by vault and path. What the caller may not see is in it too, because walking past it takes time. */
+/** What was requested, by vault and path. What the caller may not see is in it too, because walking past it takes time. */
 export async function* targets(ctx: Context, wanted: Wanted, start: Start): AsyncGenerator<Target> {
   const endsAtVaults = wanted.path === undefined && wanted.depth !== 'secrets';
   for await (const vault of vaults(ctx, wanted.vault, start.vault)) {
