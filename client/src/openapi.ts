@@ -356,7 +356,7 @@ export interface components {
              * @description How weak it is, 100 being the weakest.
              */
             weakness: number;
-            /** @description What its weakness consists of, in words. */
+            /** @description What its weakness consists of, as a sentence. */
             why: string;
         };
         /** @description One way by which somebody could read values. */
@@ -887,7 +887,7 @@ export interface components {
             /** @description Its name; of a secret the vault and the path. */
             name: string;
             weakness: number | null;
-            /** @description What its weakness consists of, in words. */
+            /** @description What its weakness consists of, as a sentence. */
             why: string;
         };
         /**

@@ -26,7 +26,7 @@ const AccessCredential = named(
     id: Type.String({ description: 'Its id; empty for a password.' }),
     name: Type.String({ description: 'Its name, if it has one.' }),
     weakness: Type.Integer({ minimum: 0, maximum: 100, description: 'How weak it is, 100 being the weakest.' }),
-    why: Type.String({ description: 'What its weakness consists of, in words.' }),
+    why: Type.String({ description: 'What its weakness consists of, as a sentence.' }),
   }),
 );
 

@@ -69,7 +69,7 @@ onBothDatabases('the values of a change that waits', (database, { rule }) => {
     await refused(reveal(id, other.owner), 404, 'NOT_FOUND');
     assert.equal((await as(blind, 'GET', `/approvals/${id}`)).status, 200, 'a reviewer sees the rest');
     assert.ok((await readsOf()).every(([, decision]) => decision === 'deny'));
-    // A copy of the request is kept only while it waits.
+    // A copy of the request is stored only while it waits.
     await ok(approve(service, id, blind.token));
     await refused(reveal(id), 409, 'VERSION_CONFLICT');
   });

@@ -18,7 +18,7 @@ export const Step = named(
     weakness: nullable(
       Type.Integer({ ...percentage, description: 'How weak it is, 100 being the weakest; null for both ends.' }),
     ),
-    why: Type.String({ description: 'What its weakness consists of, in words.' }),
+    why: Type.String({ description: 'What its weakness consists of, as a sentence.' }),
   }),
 );
 export type Step = Static<typeof Step>;

@@ -20,7 +20,7 @@ interface WrittenValue {
 }
 
 /**
- * Refuses a template that could not be resolved. Only secrets that the writer may read are looked at, so a refusal tells nothing about others; a
+ * Refuses a template that could not be resolved. Only secrets that the writer may read are checked, so a refusal tells nothing about others; a
  * reference to one of those, or to none, is accepted. Reads check all of it again, because what a template refers to may change at any time.
  */
 export async function refuseUnresolvable(ctx: Context, db: Reader, written: WrittenValue): Promise<void> {

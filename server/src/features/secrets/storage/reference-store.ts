@@ -2,7 +2,7 @@ import type { Reader, Tx } from '../../../kernel/storage/database.ts';
 import { parseTemplate } from '../value/reference-text.ts';
 import type { SecretReferenceRow, SecretRow } from './tables.ts';
 
-/** Templates that one change or page looks at, if very many refer to the same secret. */
+/** Templates that one change or page reads, if very many refer to the same secret. */
 const REFERRING_MAX = 100;
 
 /** The value is that of the row, which is sealed there. */

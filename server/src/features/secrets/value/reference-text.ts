@@ -33,7 +33,7 @@ export function parseTemplate(text: string): ParsedTemplate {
   const references: Reference[] = [];
   let problem: ParsedTemplate['problem'] = null;
   MEANT_AT.lastIndex = 0;
-  // A text is refused for its first problem, or for the first reference too many, so nothing beyond is looked at.
+  // A text is refused for its first problem, or for the first reference too many, so nothing beyond is parsed.
   while (problem === null && references.length <= REFERENCES_MAX) {
     const start = MEANT_AT.exec(text)?.index;
     if (start === undefined) break;
